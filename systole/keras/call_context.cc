@@ -1,5 +1,7 @@
 #include "systole/keras/call_context.h"
 
+#include <algorithm>
+
 #include "systole/graph/api/array_ops.h"
 
 namespace systole::keras {
@@ -12,6 +14,20 @@ Output CallContext::value(const WeightPtr& weight) {
                        : variable_of_(weight).value();
   }
   return value;
+}
+
+void CallContext::add_update(const WeightPtr& weight, const Output& value) {
+  const auto it = std::ranges::find(updates_, weight, &Update::weight);
+  if (it == updates_.end()) {
+    updates_.push_back({weight, value});
+  } else {
+    it->value = value;
+  }
+}
+
+Output CallContext::latest(const WeightPtr& weight) {
+  const auto it = std::ranges::find(updates_, weight, &Update::weight);
+  return it == updates_.end() ? value(weight) : it->value;
 }
 
 Output CallContext::mask(const Output& tensor) const {

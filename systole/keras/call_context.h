@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "systole/graph/api/variable.h"
@@ -21,6 +22,11 @@ class CallContext {
     WeightPtr weight;
     Output value;
     bool state = false;  // set in every program, not only where it trains
+  };
+
+  struct Effect {
+    Operation operation;
+    std::vector<WeightPtr> changed;
   };
 
   // `variable_of` returns the variable that stands for a weight; without it (shape inference)
@@ -43,9 +49,20 @@ class CallContext {
   // The value of a weight in this program.
   Output value(const WeightPtr& weight);
   // Sets a weight after each step of training (running statistics). On several replicas the mean of
-  // the replicas' values.
-  void add_update(const WeightPtr& weight, const Output& value) {
-    updates_.push_back({weight, value});
+  // the replicas' values. Replaces an earlier update of the same weight.
+  void add_update(const WeightPtr& weight, const Output& value);
+  // The value that the updates so far give a weight: value() where there are none. A layer that is
+  // called several times in a program goes on from it.
+  Output latest(const WeightPtr& weight);
+  // The variable that stands for a weight. REQUIRES: !abstract().
+  Variable variable(const WeightPtr& weight) const { return variable_of_(weight); }
+  // Lets a variable that was made elsewhere stand for a weight, which nothing stands for yet.
+  void bind(const WeightPtr& weight, const Variable& variable) {
+    bindings_.emplace_back(weight, variable);
+  }
+  // Adds an operation to each step, which changes the variables of these weights.
+  void add_operation(const Operation& operation, std::vector<WeightPtr> changed) {
+    operations_.push_back({operation, std::move(changed)});
   }
   // Sets a weight after each step of any program (states of stateful layers). Equal on all
   // replicas.
@@ -60,6 +77,8 @@ class CallContext {
   void set_mask(const Output& tensor, const Output& mask) { masks_[tensor] = mask; }
 
   const std::vector<Update>& updates() const { return updates_; }
+  const std::vector<Effect>& operations() const { return operations_; }
+  const std::vector<std::pair<WeightPtr, Variable>>& bindings() const { return bindings_; }
   const std::vector<Output>& losses() const { return losses_; }
 
   // While it lives, training() is `training`.
@@ -87,6 +106,8 @@ class CallContext {
   std::unordered_map<const Weight*, Output> values_;
   std::unordered_map<Output, Output> masks_;
   std::vector<Update> updates_;
+  std::vector<Effect> operations_;
+  std::vector<std::pair<WeightPtr, Variable>> bindings_;
   std::vector<Output> losses_;
 };
 

@@ -7,9 +7,11 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/where_scope.h"
 #include "systole/keras/layer_class.h"
 #include "systole/keras/seed.h"
+#include "systole/train/example_mask.h"
 
 namespace systole::keras {
 namespace {
@@ -39,6 +41,9 @@ Output mask_placeholder(const KerasTensor& tensor) {
   const auto& shape = tensor.call()->mask_shapes.at(static_cast<size_t>(tensor.index()));
   return shape ? placeholder(DType::pred, *shape) : Output();
 }
+
+// `x` with zeros in the examples that only pad a batch.
+Output without_padding(const Output& x) { return example_mask() ? x * masked_weights(x, 1.0F) : x; }
 
 }  // namespace
 
@@ -214,7 +219,9 @@ std::vector<Output> LayerDefinition::apply(CallContext& context,
   std::vector<Output> outputs = call(context, inputs);
   propagate_mask(context, inputs, outputs);
   if (activity_regularizer_ != nullptr) {
-    for (const Output& output : outputs) context.add_loss(activity_regularizer_(output));
+    for (const Output& output : outputs) {
+      context.add_loss(activity_regularizer_(without_padding(output)));
+    }
   }
   return outputs;
 }

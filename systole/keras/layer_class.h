@@ -116,6 +116,7 @@ Options options_from(Json config) {
     try {
       it->set(options, value);
     } catch (const Error& error) {
+      if (value.is_null()) continue;  // left out: the default holds
       throw invalid_argument("{}: {}, {}", Derived::kClassName, key, error.what());
     }
   }

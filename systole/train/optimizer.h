@@ -40,6 +40,10 @@ struct MinimizeOptions {
 // The collection of learning rates that are tensors, for summaries.
 inline constexpr std::string_view kLearningRates = "learning_rates";
 
+// A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
+// optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
+using Hyperparameter = Input;
+
 // Builds the update of variables from a loss. Slots are variables of the graph of the first
 // gradients, with TensorFlow's names ("w/Momentum"). Copies share slots. Not thread-safe.
 class Optimizer {
@@ -66,6 +70,9 @@ class Optimizer {
   virtual Variable slot(const Variable& variable, std::string_view slot_name) const;
   // Slots and other state, in the order of creation.
   virtual std::vector<Variable> variables() const { return made_; }
+  // The learning rate of the updates that apply_gradients() builds from now on; null for an
+  // optimizer of which it is not known.
+  virtual Hyperparameter* learning_rate() { return nullptr; }
 
  protected:
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
@@ -94,10 +101,6 @@ class Optimizer {
   std::vector<Variable> made_;
 };
 
-// A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
-// optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
-using Hyperparameter = Input;
-
 struct GradientDescentOptions {
   std::string name = "GradientDescent";
 };
@@ -106,6 +109,7 @@ class GradientDescentOptimizer : public Optimizer {
  public:
   explicit GradientDescentOptimizer(Hyperparameter learning_rate,
                                     const GradientDescentOptions& options = {});
+  Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -124,6 +128,7 @@ class MomentumOptimizer : public Optimizer {
   MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum,
                     const MomentumOptions& options = {});
   std::vector<std::string> slot_names() const override { return {"momentum"}; }
+  Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -144,6 +149,7 @@ class AdagradOptimizer : public Optimizer {
   // Errors: INVALID_ARGUMENT unless the initial accumulator value is positive.
   explicit AdagradOptimizer(Hyperparameter learning_rate, const AdagradOptions& options = {});
   std::vector<std::string> slot_names() const override { return {"accumulator"}; }
+  Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -166,6 +172,7 @@ class AdadeltaOptimizer : public Optimizer {
   // `learning_rate` replaces that of the options.
   explicit AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options = {});
   std::vector<std::string> slot_names() const override { return {"accum", "accum_update"}; }
+  Hyperparameter* learning_rate() override { return &options_.learning_rate; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -187,6 +194,7 @@ class FtrlOptimizer : public Optimizer {
   // Errors: INVALID_ARGUMENT for a power above 0, and for other numbers below 0.
   explicit FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& options = {});
   std::vector<std::string> slot_names() const override { return {"accum", "linear"}; }
+  Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
@@ -210,6 +218,7 @@ class AdamOptimizer : public Optimizer {
   // `learning_rate` replaces that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
   explicit AdamOptimizer(Hyperparameter learning_rate, AdamOptions options = {});
   std::vector<std::string> slot_names() const override { return {"m", "v"}; }
+  Hyperparameter* learning_rate() override { return &options_.learning_rate; }
 
  protected:
   void prepare(const std::vector<Variable>& variables) override;
@@ -234,6 +243,7 @@ class RMSPropOptimizer : public Optimizer {
  public:
   explicit RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options = {});
   std::vector<std::string> slot_names() const override;
+  Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;

@@ -24,6 +24,7 @@ std::map<std::string, ActivationFn>& activation_table() {
       {"softplus", [](const Output& x) { return softplus(x); }},
       {"softsign", [](const Output& x) { return softsign(x); }},
       {"relu", [](const Output& x) { return relu(x); }},
+      {"relu6", [](const Output& x) { return relu6(x); }},
       {"tanh", [](const Output& x) { return tanh(x); }},
       {"sigmoid", [](const Output& x) { return sigmoid(x); }},
       {"exponential", [](const Output& x) { return exp(x); }},

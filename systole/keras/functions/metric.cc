@@ -1,6 +1,8 @@
 #include "systole/keras/functions/metric.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
@@ -36,15 +38,12 @@ Output in_top_k(const Output& label_value, const Output& p, int64_t k) {
   return cast(less(larger, static_cast<double>(k)), DType::f32);
 }
 
-Output top_k_categorical_accuracy(const Output& t, const Output& p) {
-  const Output chosen = one_hot(argmax(t, {.axis = -1}), p.shape()[p.shape().rank() - 1]);
-  return in_top_k(reduce_sum(chosen * p, {.axis = -1}), p, 5);
-}
-
-Output sparse_top_k_categorical_accuracy(const Output& t, const Output& p) {
-  const Output labels = cast(sparse_labels(t, p), DType::s32);
-  const Output chosen = one_hot(labels, p.shape()[p.shape().rank() - 1]);
-  return in_top_k(reduce_sum(chosen * p, {.axis = -1}), p, 5);
+MetricFn top_k_accuracy(int64_t k, bool sparse) {
+  return [k, sparse](const Output& t, const Output& p) {
+    const Output labels = sparse ? cast(sparse_labels(t, p), DType::s64) : argmax(t, {.axis = -1});
+    const Output chosen = one_hot(labels, p.shape()[p.shape().rank() - 1]);
+    return in_top_k(reduce_sum(chosen * p, {.axis = -1}), p, k);
+  };
 }
 
 std::map<std::string, MetricFn>& metric_table() {
@@ -52,8 +51,8 @@ std::map<std::string, MetricFn>& metric_table() {
       {"binary_accuracy", binary_accuracy},
       {"categorical_accuracy", categorical_accuracy},
       {"sparse_categorical_accuracy", sparse_categorical_accuracy},
-      {"top_k_categorical_accuracy", top_k_categorical_accuracy},
-      {"sparse_top_k_categorical_accuracy", sparse_top_k_categorical_accuracy},
+      {"top_k_categorical_accuracy", top_k_accuracy(5, /*sparse=*/false)},
+      {"sparse_top_k_categorical_accuracy", top_k_accuracy(5, /*sparse=*/true)},
   };
   return functions;
 }
@@ -104,6 +103,13 @@ F by_kind(AccuracyKind kind, F binary, F categorical, F sparse) {
 
 MetricSpec::Resolved MetricSpec::resolve(const Shape& output, const Shape& target,
                                          const LossSpec& loss) const {
+  Resolved resolved = resolve_function(output, target, loss);
+  resolved.running = running_;
+  return resolved;
+}
+
+MetricSpec::Resolved MetricSpec::resolve_function(const Shape& output, const Shape& target,
+                                                  const LossSpec& loss) const {
   if (function_) return {name_, function_};
   const AccuracyKind kind = kind_by_output(output, target, loss);
   if (name_ == "accuracy" || name_ == "acc") {
@@ -127,6 +133,28 @@ void register_metric(const std::string& name, MetricFn function) {
     throw make_error(Code::already_exists, "metric '{}' is registered already", name);
   }
 }
+
+MetricSpec top_k_categorical_accuracy(int64_t k) {
+  return {"top_k_categorical_accuracy", top_k_accuracy(k, /*sparse=*/false)};
+}
+MetricSpec sparse_top_k_categorical_accuracy(int64_t k) {
+  return {"sparse_top_k_categorical_accuracy", top_k_accuracy(k, /*sparse=*/true)};
+}
+
+namespace metrics {
+
+MetricSpec BinaryAccuracy(std::string name) { return Mean(std::move(name), binary_accuracy); }
+MetricSpec CategoricalAccuracy(std::string name) {
+  return Mean(std::move(name), categorical_accuracy);
+}
+MetricSpec SparseCategoricalAccuracy(std::string name) {
+  return Mean(std::move(name), sparse_categorical_accuracy);
+}
+MetricSpec Mean(std::string name, MetricFn function) {
+  return MetricSpec(std::move(name), std::move(function)).running();
+}
+
+}  // namespace metrics
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names = loss_names();

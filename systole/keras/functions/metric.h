@@ -23,10 +23,17 @@ class MetricSpec {
 
   const std::string& name() const { return name_; }
   bool has_function() const { return function_ != nullptr; }
+  // The metric as an object: see namespace metrics.
+  MetricSpec running() const {
+    MetricSpec made = *this;
+    made.running_ = true;
+    return made;
+  }
 
   struct Resolved {
     std::string name;  // in History: "acc"
     MetricFn function;
+    bool running = false;
   };
   // The function for an output and a target of these shapes, trained with `loss`. 'accuracy'
   // becomes binary accuracy for one output or binary_crossentropy; sparse accuracy for a sparse
@@ -36,11 +43,30 @@ class MetricSpec {
   Resolved resolve(const Shape& output, const Shape& target, const LossSpec& loss) const;
 
  private:
+  Resolved resolve_function(const Shape& output, const Shape& target, const LossSpec& loss) const;
+
   std::string name_;
   MetricFn function_;
+  bool running_ = false;
 };
 
 void register_metric(const std::string& name, MetricFn function);
 std::vector<std::string> metric_names();
+
+// Whether the class is among the k most likely ones.
+MetricSpec top_k_categorical_accuracy(int64_t k = 5);
+MetricSpec sparse_top_k_categorical_accuracy(int64_t k = 5);
+
+// Metrics as objects: the sum over all examples since the epoch or evaluation began, divided by
+// their number. Batches count by their examples, and masked steps not at all, where the mean of a
+// function's values weighs batches by their size. (tf.keras.metrics.Metric)
+// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
+namespace metrics {
+MetricSpec BinaryAccuracy(std::string name = "binary_accuracy");
+MetricSpec CategoricalAccuracy(std::string name = "categorical_accuracy");
+MetricSpec SparseCategoricalAccuracy(std::string name = "sparse_categorical_accuracy");
+MetricSpec Mean(std::string name, MetricFn function);
+}  // namespace metrics
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace systole::keras

@@ -154,4 +154,18 @@ class Masking : public Layer {
                    Where where = Where::current());
 };
 
+struct ActivityRegularizationOptions {
+  double l1 = 0;
+  double l2 = 0;
+  std::optional<Shape> input_shape = std::nullopt;
+  std::string name = {};
+  bool trainable = true;
+};
+// x; adds l1 sum|x| + l2 sum x^2 over the batch's examples to the loss.
+class ActivityRegularization : public Layer {
+ public:
+  explicit ActivityRegularization(ActivityRegularizationOptions options = {},
+                                  Where where = Where::current());
+};
+
 }  // namespace systole::keras::layers

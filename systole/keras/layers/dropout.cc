@@ -1,9 +1,9 @@
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
 #include "systole/keras/layer_class.h"
 #include "systole/keras/layers/core.h"
+#include "systole/keras/layers/noise_shape.h"
 #include "systole/keras/seed.h"
 
 namespace systole::keras::layers {
@@ -29,22 +29,11 @@ class DropoutLayer : public LayerOf<DropoutLayer, DropoutOptions> {
     const Output& x = inputs.at(0);
     if (!context.training() || options_.rate == 0) return {identity(x)};
     if (!options_.noise_shape) return {dropout(x, 1 - options_.rate, {.seed = seed_})};
-    const Output noise = ones(noise_sizes(x), x.dtype());
+    const Output noise = ones(noise_sizes(x, *options_.noise_shape), x.dtype());
     return {x * dropout(noise, 1 - options_.rate, {.seed = seed_})};
   }
 
  private:
-  // noise_shape with the batch's size where it says -1.
-  Output noise_sizes(const Output& x) const {
-    std::vector<Output> sizes;
-    for (size_t i = 0; i < options_.noise_shape->size(); ++i) {
-      const int64_t size = (*options_.noise_shape)[i];
-      sizes.push_back(size < 0 ? gather(shape(x), static_cast<int32_t>(i))
-                               : constant(static_cast<int32_t>(size)));
-    }
-    return stack(sizes);
-  }
-
   int64_t seed_;
 };
 

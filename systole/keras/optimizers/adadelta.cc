@@ -4,25 +4,16 @@
 namespace systole::keras {
 namespace {
 
-class AdaDelta : public OptimizerDefinition {
+class AdaDelta : public OptimizerOf<AdaDelta, optimizers::AdadeltaOptions> {
  public:
-  AdaDelta(double lr, const optimizers::AdadeltaOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "Adadelta";
+  static constexpr double kLearningRate = 1;
+  static std::vector<Field<optimizers::AdadeltaOptions>> fields() {
+    using O = optimizers::AdadeltaOptions;
+    return {hyperparameter_field("rho", &O::rho), field("epsilon", &O::epsilon)};
   }
 
-  std::string class_name() const override { return "Adadelta"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"rho", rounded(options_.rho)},
-                 {"epsilon", options_.epsilon},
-                 {"decay", rounded(options_.decay)}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
-  }
+  AdaDelta(double lr, const optimizers::AdadeltaOptions& options) : OptimizerOf(lr, options) {}
 
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
@@ -45,7 +36,6 @@ class AdaDelta : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::AdadeltaOptions options_;
   std::vector<WeightPtr> squares_;
   std::vector<WeightPtr> deltas_;
 };
@@ -53,14 +43,7 @@ class AdaDelta : public OptimizerDefinition {
 }  // namespace
 
 OptimizerClass adadelta_class() {
-  return {"Adadelta", "adadelta", [](const Json& c) {
-            return optimizers::Adadelta(number(c, "lr", 1),
-                                        {.rho = number(c, "rho", 0.95),
-                                         .epsilon = number(c, "epsilon", 1e-7),
-                                         .decay = number(c, "decay", 0),
-                                         .clipnorm = number(c, "clipnorm", 0),
-                                         .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<AdaDelta, optimizers::AdadeltaOptions>("adadelta");
 }
 
 OptimizerSpec optimizers::Adadelta(double lr, const AdadeltaOptions& options) {

@@ -4,24 +4,16 @@
 namespace systole::keras {
 namespace {
 
-class AdaGrad : public OptimizerDefinition {
+class AdaGrad : public OptimizerOf<AdaGrad, optimizers::AdagradOptions> {
  public:
-  AdaGrad(double lr, const optimizers::AdagradOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "Adagrad";
+  static constexpr double kLearningRate = 0.01;
+  static std::vector<Field<optimizers::AdagradOptions>> fields() {
+    using O = optimizers::AdagradOptions;
+    return {field("epsilon", &O::epsilon)};
   }
 
-  std::string class_name() const override { return "Adagrad"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"epsilon", options_.epsilon},
-                 {"decay", rounded(options_.decay)}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
-  }
+  AdaGrad(double lr, const optimizers::AdagradOptions& options) : OptimizerOf(lr, options) {}
 
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
@@ -38,20 +30,13 @@ class AdaGrad : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::AdagradOptions options_;
   std::vector<WeightPtr> squares_;
 };
 
 }  // namespace
 
 OptimizerClass adagrad_class() {
-  return {"Adagrad", "adagrad", [](const Json& c) {
-            return optimizers::Adagrad(number(c, "lr", 0.01),
-                                       {.epsilon = number(c, "epsilon", 1e-7),
-                                        .decay = number(c, "decay", 0),
-                                        .clipnorm = number(c, "clipnorm", 0),
-                                        .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<AdaGrad, optimizers::AdagradOptions>("adagrad");
 }
 
 OptimizerSpec optimizers::Adagrad(double lr, const AdagradOptions& options) {

@@ -4,28 +4,19 @@
 namespace systole::keras {
 namespace {
 
-class Adam : public OptimizerDefinition {
+class Adam : public OptimizerOf<Adam, optimizers::AdamOptions> {
  public:
-  Adam(double lr, const optimizers::AdamOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    beta_1_ = hyperparameter("beta_1", options.beta_1);
-    beta_2_ = hyperparameter("beta_2", options.beta_2);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "Adam";
+  static constexpr double kLearningRate = 0.001;
+  static std::vector<Field<optimizers::AdamOptions>> fields() {
+    using O = optimizers::AdamOptions;
+    return {hyperparameter_field("beta_1", &O::beta_1), hyperparameter_field("beta_2", &O::beta_2),
+            field("epsilon", &O::epsilon), field("amsgrad", &O::amsgrad)};
   }
 
-  std::string class_name() const override { return "Adam"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"beta_1", rounded(options_.beta_1)},
-                 {"beta_2", rounded(options_.beta_2)},
-                 {"decay", rounded(options_.decay)},
-                 {"epsilon", options_.epsilon},
-                 {"amsgrad", options_.amsgrad}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
+  Adam(double lr, const optimizers::AdamOptions& options) : OptimizerOf(lr, options) {
+    beta_1_ = hyperparameter("beta_1", options.beta_1);
+    beta_2_ = hyperparameter("beta_2", options.beta_2);
   }
 
   std::vector<WeightPtr> weights() const override {
@@ -51,9 +42,11 @@ class Adam : public OptimizerDefinition {
     const Output new_v = b2 * context.value(v) + (1.0F - b2) * square(g);
     context.add_update(m, new_m);
     context.add_update(v, new_v);
+    // Files have a slot for the maximum also where it is not in use, of one element.
+    const WeightPtr vhat =
+        options_.amsgrad ? slot(vhat_, parameter) : slot(vhat_, parameter, Shape{1});
     Output largest = new_v;
     if (options_.amsgrad) {
-      const WeightPtr vhat = slot(vhat_, parameter);
       largest = maximum(context.value(vhat), new_v);
       context.add_update(vhat, largest);
     }
@@ -61,7 +54,6 @@ class Adam : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::AdamOptions options_;
   WeightPtr beta_1_;
   WeightPtr beta_2_;
   std::vector<WeightPtr> m_;
@@ -73,16 +65,7 @@ class Adam : public OptimizerDefinition {
 }  // namespace
 
 OptimizerClass adam_class() {
-  return {"Adam", "adam", [](const Json& c) {
-            return optimizers::Adam(number(c, "lr", 0.001),
-                                    {.beta_1 = number(c, "beta_1", 0.9),
-                                     .beta_2 = number(c, "beta_2", 0.999),
-                                     .epsilon = number(c, "epsilon", 1e-7),
-                                     .decay = number(c, "decay", 0),
-                                     .amsgrad = c.value("amsgrad", false),
-                                     .clipnorm = number(c, "clipnorm", 0),
-                                     .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<systole::keras::Adam, optimizers::AdamOptions>("adam");
 }
 
 OptimizerSpec optimizers::Adam(double lr, const AdamOptions& options) {

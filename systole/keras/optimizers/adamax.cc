@@ -5,26 +5,17 @@
 namespace systole::keras {
 namespace {
 
-class AdaMax : public OptimizerDefinition {
+class AdaMax : public OptimizerOf<AdaMax, optimizers::AdamaxOptions> {
  public:
-  AdaMax(double lr, const optimizers::AdamaxOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "Adamax";
+  static constexpr double kLearningRate = 0.002;
+  static std::vector<Field<optimizers::AdamaxOptions>> fields() {
+    using O = optimizers::AdamaxOptions;
+    return {hyperparameter_field("beta_1", &O::beta_1), hyperparameter_field("beta_2", &O::beta_2),
+            field("epsilon", &O::epsilon)};
   }
 
-  std::string class_name() const override { return "Adamax"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"beta_1", rounded(options_.beta_1)},
-                 {"beta_2", rounded(options_.beta_2)},
-                 {"epsilon", options_.epsilon},
-                 {"decay", rounded(options_.decay)}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
-  }
+  AdaMax(double lr, const optimizers::AdamaxOptions& options) : OptimizerOf(lr, options) {}
 
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all = {iterations_};
@@ -47,7 +38,6 @@ class AdaMax : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::AdamaxOptions options_;
   std::vector<WeightPtr> m_;
   std::vector<WeightPtr> u_;
   Output corrected_;
@@ -56,15 +46,7 @@ class AdaMax : public OptimizerDefinition {
 }  // namespace
 
 OptimizerClass adamax_class() {
-  return {"Adamax", "adamax", [](const Json& c) {
-            return optimizers::Adamax(number(c, "lr", 0.002),
-                                      {.beta_1 = number(c, "beta_1", 0.9),
-                                       .beta_2 = number(c, "beta_2", 0.999),
-                                       .epsilon = number(c, "epsilon", 1e-7),
-                                       .decay = number(c, "decay", 0),
-                                       .clipnorm = number(c, "clipnorm", 0),
-                                       .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<AdaMax, optimizers::AdamaxOptions>("adamax");
 }
 
 OptimizerSpec optimizers::Adamax(double lr, const AdamaxOptions& options) {

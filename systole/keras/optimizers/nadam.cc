@@ -8,25 +8,18 @@
 namespace systole::keras {
 namespace {
 
-class NesterovAdam : public OptimizerDefinition {
+class NesterovAdam : public OptimizerOf<NesterovAdam, optimizers::NadamOptions> {
  public:
-  NesterovAdam(double lr, const optimizers::NadamOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    product_ = hyperparameter("m_schedule", 1);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "Nadam";
+  static constexpr double kLearningRate = 0.002;
+  static std::vector<Field<optimizers::NadamOptions>> fields() {
+    using O = optimizers::NadamOptions;
+    return {hyperparameter_field("beta_1", &O::beta_1), hyperparameter_field("beta_2", &O::beta_2),
+            field("epsilon", &O::epsilon), field("schedule_decay", &O::schedule_decay)};
   }
 
-  std::string class_name() const override { return "Nadam"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"beta_1", rounded(options_.beta_1)},
-                 {"beta_2", rounded(options_.beta_2)},
-                 {"epsilon", options_.epsilon},
-                 {"schedule_decay", rounded(options_.schedule_decay)}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
+  NesterovAdam(double lr, const optimizers::NadamOptions& options) : OptimizerOf(lr, options) {
+    product_ = hyperparameter("m_schedule", 1);
   }
 
   std::vector<WeightPtr> weights() const override {
@@ -72,7 +65,6 @@ class NesterovAdam : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::NadamOptions options_;
   std::vector<WeightPtr> m_;
   std::vector<WeightPtr> v_;
   WeightPtr product_;  // of the momenta so far
@@ -84,15 +76,7 @@ class NesterovAdam : public OptimizerDefinition {
 }  // namespace
 
 OptimizerClass nadam_class() {
-  return {"Nadam", "nadam", [](const Json& c) {
-            return optimizers::Nadam(number(c, "lr", 0.002),
-                                     {.beta_1 = number(c, "beta_1", 0.9),
-                                      .beta_2 = number(c, "beta_2", 0.999),
-                                      .epsilon = number(c, "epsilon", 1e-7),
-                                      .schedule_decay = number(c, "schedule_decay", 0.004),
-                                      .clipnorm = number(c, "clipnorm", 0),
-                                      .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<NesterovAdam, optimizers::NadamOptions>("nadam");
 }
 
 OptimizerSpec optimizers::Nadam(double lr, const NadamOptions& options) {

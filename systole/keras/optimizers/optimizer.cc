@@ -26,8 +26,13 @@ WeightPtr OptimizerDefinition::hyperparameter(const std::string& name, double va
 }
 
 WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter) {
+  return slot(slots, parameter, parameter->shape());
+}
+
+WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter,
+                                    const Shape& shape) {
   if (parameter_index_ >= slots.size()) {
-    slots.push_back(std::make_shared<Weight>(parameter->name(), parameter->shape(),
+    slots.push_back(std::make_shared<Weight>(parameter->name(), shape,
                                              WeightOptions{.initializer = zeros_initializer(),
                                                            .trainable = false,
                                                            .dtype = parameter->type().dtype}));

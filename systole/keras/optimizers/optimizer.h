@@ -2,6 +2,8 @@
 // (tf.keras.optimizers)
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,7 +29,7 @@ class OptimizerDefinition {
   virtual Json config() const = 0;
   // Adds the updates of the parameters, and of the optimizer's own state, to `context`. Constraints
   // are applied to the new values.
-  void add_updates(CallContext& context, const std::vector<Parameter>& parameters);
+  virtual void add_updates(CallContext& context, const std::vector<Parameter>& parameters);
   // The weights that files keep, in their order: iterations, slots. Made by the first
   // add_updates().
   virtual std::vector<WeightPtr> weights() const = 0;
@@ -53,8 +55,9 @@ class OptimizerDefinition {
 
   // A scalar that a program may change between runs.
   WeightPtr hyperparameter(const std::string& name, double value);
-  // One weight for each parameter, of its shape, zeros at first. The same at each call.
+  // One weight for each parameter, of its shape or `shape`, zeros at first. The same at each call.
   WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter);
+  WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter, const Shape& shape);
 
   double clipnorm_ = 0;   // of each gradient; 0: none
   double clipvalue_ = 0;  // of each element; 0: none
@@ -74,6 +77,14 @@ class OptimizerDefinition {
   bool has_state_ = false;
 };
 
+// Makes a tf.train optimizer without state.
+using MakeTfOptimizer = std::function<std::unique_ptr<systole::Optimizer>()>;
+// Wraps one. Each model that it trains gets an optimizer of its own; slots continue where they
+// were if their shapes are the same. `lr` is the learning rate if that is a number. It cannot be
+// saved. Errors: INVALID_ARGUMENT for a learning rate that is a tensor, which would belong to
+// another graph.
+std::shared_ptr<OptimizerDefinition> wrap_tf_optimizer(MakeTfOptimizer make);
+
 // A handle on an optimizer: copies are the same one.
 class OptimizerSpec {
  public:
@@ -84,6 +95,10 @@ class OptimizerSpec {
   OptimizerSpec(const std::string& name);                                // NOLINT
   explicit OptimizerSpec(std::shared_ptr<OptimizerDefinition> definition)
       : definition_(std::move(definition)) {}
+  // A tf.train optimizer: st::AdamOptimizer(0.0002). (TFOptimizer)
+  template <std::derived_from<systole::Optimizer> T>
+  OptimizerSpec(const T& optimizer)  // NOLINT(google-explicit-constructor)
+      : OptimizerSpec(wrap_tf_optimizer([optimizer] { return std::make_unique<T>(optimizer); })) {}
 
   explicit operator bool() const { return definition_ != nullptr; }
   OptimizerDefinition* operator->() const { return definition_.get(); }

@@ -1,12 +1,18 @@
-// The registry of optimizers: one file of this folder each.
+// The registry of optimizers, one file of this folder each, and what they have in common.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+#include "systole/keras/fields.h"
 #include "systole/keras/optimizers/optimizer.h"
 
 namespace systole::keras {
@@ -20,13 +26,101 @@ struct OptimizerClass {
 // Defined by the build from the files of this folder.
 std::span<OptimizerClass (*const)()> optimizer_class_files();
 
-// A configuration's number, or the default.
-inline double number(const Json& config, const char* key, double default_value) {
-  const auto it = config.find(key);
-  return it == config.end() || it->is_null() ? default_value : it->get<double>();
+// What configurations hold: Keras stores hyperparameters in f32.
+inline double rounded(double value) { return static_cast<double>(static_cast<float>(value)); }
+
+// An argument that Keras keeps in a variable.
+template <class O>
+Field<O> hyperparameter_field(const std::string& name, double O::*member) {
+  Field<O> made = field(name, member);
+  made.get = [member](const O& options) { return Json(rounded(options.*member)); };
+  return made;
 }
 
-// What configurations hold: hyperparameters are stored in f32.
-inline double rounded(double value) { return static_cast<double>(static_cast<float>(value)); }
+// Base of optimizers whose arguments are lr and an options struct with the fields `clipnorm`,
+// `clipvalue` and, but for Nadam, `decay`. `Derived` has
+//   static constexpr std::string_view kClassName = "Adam";
+//   static constexpr double kLearningRate = 0.001;  // by default
+//   static std::vector<Field<Options>> fields();    // the other arguments
+//   Derived(double lr, const Options& options);
+template <class Derived, class Options>
+class OptimizerOf : public OptimizerDefinition {
+ public:
+  std::string class_name() const override { return std::string(Derived::kClassName); }
+
+  Json config() const override {
+    Json json = {{"lr", rounded(static_cast<double>(lr_->value().template item<float>()))}};
+    for (const Field<Options>& field : all_fields()) json[field.name] = field.get(options_);
+    for (const char* key : {"clipnorm", "clipvalue"}) {
+      if (json.at(key) == 0) json.erase(key);  // Keras writes them only where they are given
+    }
+    return json;
+  }
+
+  static std::vector<Field<Options>> all_fields() {
+    std::vector<Field<Options>> all = Derived::fields();
+    if constexpr (requires(Options options) { options.decay; }) {
+      all.push_back(hyperparameter_field("decay", &Options::decay));
+    }
+    all.push_back(field("clipnorm", &Options::clipnorm));
+    all.push_back(field("clipvalue", &Options::clipvalue));
+    return all;
+  }
+
+ protected:
+  // Errors: INVALID_ARGUMENT for a clipnorm, clipvalue or decay below 0.
+  OptimizerOf(double lr, const Options& options) : options_(options) {
+    lr_ = hyperparameter("lr", lr);
+    clipnorm_ = not_negative("clipnorm", options.clipnorm);
+    clipvalue_ = not_negative("clipvalue", options.clipvalue);
+    if constexpr (requires { options.decay; }) {
+      if (not_negative("decay", options.decay) > 0) {
+        decay_ = hyperparameter("decay", options.decay);
+      }
+    }
+  }
+  const Options options_;
+
+ private:
+  static double not_negative(std::string_view name, double value) {
+    if (value >= 0) return value;
+    throw invalid_argument("{}: Expected {} >= 0, received: {}", Derived::kClassName, name, value);
+  }
+};
+
+// An optimizer with the arguments of a configuration. "learning_rate" is the lr of later versions.
+// Arguments of other versions count as left out where they are null, 0 or false. Errors: NOT_FOUND
+// for other unknown arguments.
+template <class Derived, class Options>
+OptimizerSpec optimizer_from(const Json& config) {
+  Options options;
+  double lr = Derived::kLearningRate;
+  const std::vector<Field<Options>> fields = Derived::all_fields();
+  for (const auto& [key, value] : config.items()) {
+    const std::string& name = key;
+    const auto it = std::ranges::find(fields, name, &Field<Options>::name);
+    if (value.is_null() || name == "name") continue;
+    try {
+      if (name == "lr" || name == "learning_rate") {
+        lr = JsonType<double>::from_json(value);
+      } else if (it != fields.end()) {
+        it->set(options, value);
+      } else if (value != Json(0) && value != Json(false)) {
+        std::vector<std::string> names = {"lr"};
+        for (const Field<Options>& known : fields) names.push_back(known.name);
+        throw not_found("argument '{}' is not known{}", name, did_you_mean(name, names));
+      }
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", Derived::kClassName, error.message()));
+    }
+  }
+  return OptimizerSpec(std::make_shared<Derived>(lr, options));
+}
+
+// The class of `Derived`, for its file's function.
+template <class Derived, class Options>
+OptimizerClass optimizer_class(std::string alias) {
+  return {std::string(Derived::kClassName), std::move(alias), optimizer_from<Derived, Options>};
+}
 
 }  // namespace systole::keras

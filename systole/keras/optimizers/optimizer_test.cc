@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {
@@ -178,6 +179,115 @@ TEST(OptimizerTest, ConfigurationsRoundTrip) {
   EXPECT_EQ(OptimizerSpec("adam")->config().at("lr").get<double>(), 0.0010000000474974513);
   EXPECT_THAT(systole::testing::error_of([] { OptimizerSpec("adm"); }),
               ::testing::HasSubstr("Unknown optimizer: adm, did you mean 'Adam'?"));
+}
+
+TEST(OptimizerTest, ArgumentsOfOtherVersionsAreRead) {
+  const auto read = [](const char* name, Json config) {
+    return optimizer_from_json({{"class_name", name}, {"config", std::move(config)}})->config();
+  };
+  const Json adam = read("Adam", {{"name", "Adam"},
+                                  {"learning_rate", 0.5},
+                                  {"beta_1", 0.75},
+                                  {"epsilon", nullptr},
+                                  {"clipnorm", 2},
+                                  {"clipvalue", 0.5}});
+  EXPECT_EQ(adam.at("lr"), 0.5);
+  EXPECT_EQ(adam.at("beta_1"), 0.75);
+  EXPECT_EQ(adam.at("epsilon"), 1e-7);
+  EXPECT_EQ(adam.at("clipnorm"), 2.0);
+  EXPECT_EQ(adam.at("clipvalue"), 0.5);
+  EXPECT_FALSE(read("SGD", {{"lr", 0.5}}).contains("clipnorm"));
+  EXPECT_NO_THROW(read("RMSprop", {{"momentum", 0.0}, {"centered", false}}));
+  EXPECT_THAT(systole::testing::error_of([&] {
+                read("RMSprop", {{"momentun", 0.5}});
+              }),
+              ::testing::HasSubstr("RMSprop: argument 'momentun' is not known"));
+  EXPECT_THAT(systole::testing::error_of([&] {
+                read("SGD", {{"lr", "fast"}});
+              }),
+              ::testing::HasSubstr("SGD: got \"fast\", expected a number"));
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(0.1, {.clipnorm = -1}); }),
+              ::testing::HasSubstr("Expected clipnorm >= 0, received: -1"));
+}
+
+// A linear model with one weight for each of two inputs, from (0.25, 1).
+Sequential two_weights(ConstraintSpec constraint = nullptr) {
+  const Sequential model({layers::Dense(
+      1, {.use_bias = false, .kernel_constraint = constraint, .input_shape = Shape{2}})});
+  model.set_weights({Tensor::of<float>({2, 1}, {0.25F, 1.0F})});
+  return model;
+}
+
+// tf.train's Adam, whose epsilon stands beside the corrected root: alpha m / (sqrt(v) + epsilon).
+TEST(OptimizerTest, TfTrainOptimizersAreWrapped) {
+  const Vector x = {1.5, -0.5};
+  const Tensor inputs = Tensor::of<float>({1, 2}, {1.5F, -0.5F});
+  const Tensor target = Tensor::of<float>({1, 1}, {2.0F});
+  const OptimizerSpec optimizer = AdamOptimizer(0.01, {.beta1 = 0.8});
+  EXPECT_NEAR(optimizer->lr()->value().item<float>(), 0.01, 1e-9);
+  Vector w = {0.25, 1.0};
+  Vector m = {};
+  Vector v = {};
+  const Sequential model = two_weights();
+  const auto steps = [&](int first, int last, double lr) {
+    for (int t = first; t <= last; ++t) {
+      model.train_on_batch(inputs, target);
+      const double error = w[0] * x[0] + w[1] * x[1] - 2;
+      for (size_t i = 0; i < 2; ++i) {
+        const double g = 2 * error * x[i];
+        m[i] = 0.8 * m[i] + 0.2 * g;
+        v[i] = 0.999 * v[i] + 0.001 * g * g;
+        const double rate = lr * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.8, t));
+        w[i] -= rate * m[i] / (std::sqrt(v[i]) + 1e-8);
+        ASSERT_NEAR(model.get_weights()[0].data<float>()[i], w[i], 2e-5) << "step " << t;
+      }
+    }
+  };
+  model.compile({.optimizer = optimizer, .loss = "mse"});
+  steps(1, 5, 0.01);
+  // Slots and the rate belong to the optimizer: recompiling keeps them.
+  model.compile({.optimizer = optimizer, .loss = "mse"});
+  steps(6, 8, 0.01);
+  optimizer->lr()->set_value(Tensor(0.05F));
+  steps(9, 11, 0.05);
+  EXPECT_EQ(optimizer->iterations()->value().item<int64_t>(), 11);
+  EXPECT_EQ(optimizer->weights().size(), 5U);  // iterations, powers, m, v
+  EXPECT_THAT(systole::testing::error_of([&] { optimizer->config(); }),
+              ::testing::HasSubstr("cannot be saved"));
+}
+
+TEST(OptimizerTest, TfTrainOptimizersKeepConstraints) {
+  const Sequential model = two_weights("non_neg");
+  model.compile({.optimizer = GradientDescentOptimizer(1.0), .loss = "mse"});
+  // The gradient is 2 (0.25 + 1 - 5) x = -7.5 by both weights; for target -5, 12.5.
+  model.train_on_batch(Tensor::of<float>({1, 2}, {1, 1}), Tensor::of<float>({1, 1}, {5}));
+  EXPECT_EQ(model.get_weights()[0].data<float>()[0], 7.75F);
+  model.set_weights({Tensor::of<float>({2, 1}, {0.25F, 20.0F})});
+  model.train_on_batch(Tensor::of<float>({1, 2}, {1, 1}), Tensor::of<float>({1, 1}, {15}));
+  EXPECT_EQ(model.get_weights()[0].data<float>()[0], 0.0F);
+  EXPECT_EQ(model.get_weights()[0].data<float>()[1], 9.5F);
+}
+
+TEST(OptimizerTest, TfTrainOptimizersTrainOnReplicas) {
+  const Tensor x = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 7});
+  const Tensor y = Tensor::of<float>({3, 1}, {1, 2, 4});
+  std::vector<Tensor> results;
+  for (const Placement& place : {Placement{}, Placement{"local:v3-8", 8}}) {
+    const Sequential model = two_weights();
+    model.place(place);
+    model.compile({.optimizer = MomentumOptimizer(0.01, 0.9), .loss = "mse"});
+    model.fit(x, y, {.epochs = 5, .verbose = 0, .shuffle = false});
+    results.push_back(model.get_weights()[0]);
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(results[0].data<float>()[i], results[1].data<float>()[i], 1e-5);
+  }
+}
+
+TEST(OptimizerTest, TfTrainOptimizersRefuseScheduledRates) {
+  const Output rate = constant(0.1F);
+  EXPECT_THAT(systole::testing::error_of([&] { OptimizerSpec(GradientDescentOptimizer(rate)); }),
+              ::testing::HasSubstr("learning rate, got a tensor, expected a number"));
 }
 
 }  // namespace

@@ -4,25 +4,16 @@
 namespace systole::keras {
 namespace {
 
-class RmsProp : public OptimizerDefinition {
+class RmsProp : public OptimizerOf<RmsProp, optimizers::RMSpropOptions> {
  public:
-  RmsProp(double lr, const optimizers::RMSpropOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "RMSprop";
+  static constexpr double kLearningRate = 0.001;
+  static std::vector<Field<optimizers::RMSpropOptions>> fields() {
+    using O = optimizers::RMSpropOptions;
+    return {hyperparameter_field("rho", &O::rho), field("epsilon", &O::epsilon)};
   }
 
-  std::string class_name() const override { return "RMSprop"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"rho", rounded(options_.rho)},
-                 {"epsilon", options_.epsilon},
-                 {"decay", rounded(options_.decay)}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
-  }
+  RmsProp(double lr, const optimizers::RMSpropOptions& options) : OptimizerOf(lr, options) {}
 
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
@@ -39,21 +30,13 @@ class RmsProp : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::RMSpropOptions options_;
   std::vector<WeightPtr> squares_;
 };
 
 }  // namespace
 
 OptimizerClass rmsprop_class() {
-  return {"RMSprop", "rmsprop", [](const Json& c) {
-            return optimizers::RMSprop(number(c, "lr", 0.001),
-                                       {.rho = number(c, "rho", 0.9),
-                                        .epsilon = number(c, "epsilon", 1e-7),
-                                        .decay = number(c, "decay", 0),
-                                        .clipnorm = number(c, "clipnorm", 0),
-                                        .clipvalue = number(c, "clipvalue", 0)});
-          }};
+  return optimizer_class<RmsProp, optimizers::RMSpropOptions>("rmsprop");
 }
 
 OptimizerSpec optimizers::RMSprop(double lr, const RMSpropOptions& options) {

@@ -4,25 +4,17 @@
 namespace systole::keras {
 namespace {
 
-class Sgd : public OptimizerDefinition {
+class Sgd : public OptimizerOf<Sgd, optimizers::SGDOptions> {
  public:
-  Sgd(double lr, const optimizers::SGDOptions& options) : options_(options) {
-    lr_ = hyperparameter("lr", lr);
-    if (options.momentum != 0) momentum_ = hyperparameter("momentum", options.momentum);
-    if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
-    clipnorm_ = options.clipnorm;
-    clipvalue_ = options.clipvalue;
+  static constexpr std::string_view kClassName = "SGD";
+  static constexpr double kLearningRate = 0.01;
+  static std::vector<Field<optimizers::SGDOptions>> fields() {
+    using O = optimizers::SGDOptions;
+    return {hyperparameter_field("momentum", &O::momentum), field("nesterov", &O::nesterov)};
   }
 
-  std::string class_name() const override { return "SGD"; }
-  Json config() const override {
-    Json json = {{"lr", rounded(lr_->value().item<float>())},
-                 {"momentum", rounded(options_.momentum)},
-                 {"decay", rounded(options_.decay)},
-                 {"nesterov", options_.nesterov}};
-    if (clipnorm_ > 0) json["clipnorm"] = clipnorm_;
-    if (clipvalue_ > 0) json["clipvalue"] = clipvalue_;
-    return json;
+  Sgd(double lr, const optimizers::SGDOptions& options) : OptimizerOf(lr, options) {
+    if (options.momentum != 0) momentum_ = hyperparameter("momentum", options.momentum);
   }
 
   std::vector<WeightPtr> weights() const override {
@@ -44,22 +36,13 @@ class Sgd : public OptimizerDefinition {
   }
 
  private:
-  const optimizers::SGDOptions options_;
   WeightPtr momentum_;
   std::vector<WeightPtr> moments_;
 };
 
 }  // namespace
 
-OptimizerClass sgd_class() {
-  return {"SGD", "sgd", [](const Json& c) {
-            return optimizers::SGD(number(c, "lr", 0.01), {.momentum = number(c, "momentum", 0),
-                                                           .decay = number(c, "decay", 0),
-                                                           .nesterov = c.value("nesterov", false),
-                                                           .clipnorm = number(c, "clipnorm", 0),
-                                                           .clipvalue = number(c, "clipvalue", 0)});
-          }};
-}
+OptimizerClass sgd_class() { return optimizer_class<Sgd, optimizers::SGDOptions>("sgd"); }
 
 OptimizerSpec optimizers::SGD(double lr, const SGDOptions& options) {
   return OptimizerSpec(std::make_shared<Sgd>(lr, options));

@@ -44,7 +44,8 @@ ProgressBar bar_of(const BatchSource& source, bool counts_examples) {
 Scores run_evaluate(Trainer& trainer, BatchFeed& feed, int verbose, bool counts_examples) {
   trainer.prepare(Phase::test, feed.batch_shape());
   const std::vector<std::string> names = trainer.metrics_names();
-  RunningMeans means(names.size());
+  trainer.reset_metrics();
+  RunningMeans means(trainer.running_metrics());
   ProgressBar bar = bar_of(feed.source(), counts_examples);
   int64_t done = 0;
   for_each_stack(feed, [&](const BatchStack& stack) {

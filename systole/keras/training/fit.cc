@@ -150,7 +150,7 @@ class FitRun {
   }
 
   void begin() {
-    means_.emplace(trainer_.metrics_names().size());
+    means_.emplace(trainer_.running_metrics());
     const FitParams params = make_params();
     for (const CallbackPtr& callback : options_.callbacks) {
       callback->model = &run_.model;
@@ -214,7 +214,8 @@ class FitRun {
       fmt::print("{}\n", title);
     }
     if (step_ == 0) {  // else the epoch began in the run that was killed
-      means_.emplace(trainer_.metrics_names().size());
+      trainer_.reset_metrics();
+      means_.emplace(trainer_.running_metrics());
       for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_begin(epoch_);
     }
     bool more = !input_done_;

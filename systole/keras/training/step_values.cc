@@ -29,9 +29,14 @@ Output part_of_mean(const Output& weighted, const Output& total) {
   return reduce_sum(weighted) / maximum(all, 1e-30);
 }
 
-// sum(values * weights) / sum(weights). `values` may have axes after those of `weights`.
+// `weights` of each of `values`, which may have axes after those of `weights`.
+Output spread_over(const Output& values, const Output& weights) {
+  return with_rank(weights, values.shape().rank()) * ones_like(values);
+}
+
+// sum(values * weights) / sum(weights).
 Output weighted_mean(const Output& values, const Output& weights) {
-  const Output spread = with_rank(weights, values.shape().rank()) * ones_like(values);
+  const Output spread = spread_over(values, weights);
   return part_of_mean(values * spread, spread);
 }
 
@@ -44,8 +49,12 @@ Output with_mask(const Output& weights, const Output& mask, const Output& values
 class ValuesBuilder {
  public:
   ValuesBuilder(ModelDefinition& model, const CompileOptions& options, CallContext& context,
-                const StepTensors& tensors)
-      : names_(model.output_names()), options_(options), context_(context), tensors_(tensors) {}
+                const StepTensors& tensors, const RunningMetricFn& running)
+      : names_(model.output_names()),
+        options_(options),
+        context_(context),
+        tensors_(tensors),
+        running_(running) {}
 
   StepValues build() {
     values_.add("loss", Output());
@@ -111,10 +120,18 @@ class ValuesBuilder {
     const Output& target = tensors_.targets.at(i);
     const MetricSpec::Resolved resolved = metric.resolve(output.shape(), target.shape(), loss);
     const Output each = resolved.function(target, output);
-    const std::string name = (weighted ? "weighted_" : "") + resolved.name;
-    values_.add(
-        names_.size() > 1 ? names_[i] + "_" + name : name,
-        weighted_mean(each, with_mask(weights_of(i, weighted), context_.mask(output), each)));
+    const std::string of_metric = (weighted ? "weighted_" : "") + resolved.name;
+    const std::string name = names_.size() > 1 ? names_[i] + "_" + of_metric : of_metric;
+    const Output weights = with_mask(weights_of(i, weighted), context_.mask(output), each);
+    if (!resolved.running || !running_) {
+      values_.add(name, weighted_mean(each, weights));
+      return;
+    }
+    const Output spread = spread_over(each, weights);
+    const std::string unique = fmt::format("{}_{}", name, values_.names.size());
+    values_.add(name,
+                running_(unique, reduce_sum(cast(each, DType::f32) * spread), reduce_sum(spread)),
+                true);
   }
 
   void add_metrics(size_t i) {
@@ -132,6 +149,7 @@ class ValuesBuilder {
   const CompileOptions& options_;
   CallContext& context_;
   const StepTensors& tensors_;
+  const RunningMetricFn& running_;
   StepValues values_;
   Output loss_;
 };
@@ -149,18 +167,20 @@ Output penalties(const ModelDefinition& model, CallContext& context) {
 
 }  // namespace
 
-void StepValues::add(const std::string& name, const Output& value) {
+void StepValues::add(const std::string& name, const Output& value, bool is_running) {
   std::string unique = name;
   for (int n = 1; std::ranges::find(names, unique) != names.end(); ++n) {
     unique = fmt::format("{}_{}", name, n);
   }
   names.push_back(std::move(unique));
   values.push_back(value);
+  running.push_back(is_running);
 }
 
 StepValues make_step_values(ModelDefinition& model, const CompileOptions& options,
-                            CallContext& context, const StepTensors& tensors, int64_t replicas) {
-  StepValues values = ValuesBuilder(model, options, context, tensors).build();
+                            CallContext& context, const StepTensors& tensors, int64_t replicas,
+                            const RunningMetricFn& running) {
+  StepValues values = ValuesBuilder(model, options, context, tensors, running).build();
   Output& loss = values.values[0];
   // What does not depend on the examples is divided among the replicas, so that their sum is right.
   if (const Output penalty = penalties(model, context); penalty.valid()) {

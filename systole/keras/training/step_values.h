@@ -1,6 +1,7 @@
 // What a step of a compiled model computes: the loss and the metrics.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,16 +23,24 @@ struct StepTensors {
 struct StepValues {
   std::vector<std::string> names;
   std::vector<Output> values;
+  std::vector<bool> running;  // of metrics as objects
 
   const Output& loss() const { return values.at(0); }
   // A name that is taken gets a number.
-  void add(const std::string& name, const Output& value);
+  void add(const std::string& name, const Output& value, bool is_running = false);
 };
 
+// Adds this replica's sum and weight to those of the steps before, and returns this replica's part
+// of their quotient. `name` is the metric's, unique in the model.
+using RunningMetricFn = std::function<Output(const std::string& name, const Output& sum,
+                                             const Output& weight)>;
+
 // Builds them in the current graph: losses and metrics of the outputs, penalties on weights, and
-// what layers added to `context`. Errors: INVALID_ARGUMENT when no output has a loss; NOT_FOUND for
+// what layers added to `context`. Without `running`, metrics as objects have the value of the step
+// alone. Errors: INVALID_ARGUMENT when no output has a loss; NOT_FOUND for
 // unknown metrics.
 StepValues make_step_values(ModelDefinition& model, const CompileOptions& options,
-                            CallContext& context, const StepTensors& tensors, int64_t replicas);
+                            CallContext& context, const StepTensors& tensors, int64_t replicas,
+                            const RunningMetricFn& running = nullptr);
 
 }  // namespace systole::keras

@@ -5,6 +5,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/keras/models/weight_paths.h"
 #include "systole/keras/seed.h"
@@ -81,11 +82,44 @@ void Trainer::build_updates(CallContext& context, const Output& loss) {
 
 // Testing and predicting change nothing but the states of stateful layers.
 void Trainer::add_targets(Program& program, const CallContext& context, Phase phase) {
+  for (const auto& [weight, variable] : context.bindings()) {
+    if (!index_of_.emplace(weight.get(), held_.size()).second) continue;
+    held_.push_back({.weight = weight, .variable = variable});
+  }
+  for (const CallContext::Effect& effect : context.operations()) {
+    program.targets.push_back(effect.operation);
+    program.updated.insert(program.updated.end(), effect.changed.begin(), effect.changed.end());
+  }
   for (const CallContext::Update& update : context.updates()) {
     if (phase != Phase::train && !update.state) continue;
     program.targets.emplace_back(variable_of(update.weight).assign(update.value));
     program.updated.push_back(update.weight);
   }
+}
+
+Output Trainer::running_value(Program& program, const std::string& name, const Output& sum,
+                              const Output& weight) {
+  auto& [total, count] = metric_sums_[name];
+  if (!total.valid()) {
+    const NameScope top("");
+    total = Variable(zeros({}), {.name = "metrics/" + name + "/total", .trainable = false});
+    count = Variable(zeros({}), {.name = "metrics/" + name + "/count", .trainable = false});
+  }
+  const Output new_total = total.value() + replica_sum(sum);
+  const Output new_count = count.value() + replica_sum(weight);
+  program.targets.emplace_back(total.assign(new_total));
+  program.targets.emplace_back(count.assign(new_count));
+  return new_total / maximum(new_count, 1e-30) / static_cast<double>(placement_.replicas);
+}
+
+void Trainer::reset_metrics() {
+  std::vector<Variable> sums;
+  for (const auto& [name, pair] : metric_sums_) {
+    sums.push_back(pair.first);
+    sums.push_back(pair.second);
+  }
+  if (sums.empty()) return;
+  StepLoop::set_variables(*session_, sums, std::vector<Tensor>(sums.size(), Tensor(0.0F)));
 }
 
 Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
@@ -129,12 +163,16 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
        .targets = {targets, weights},
        .sample_weights = {weights, weights + static_cast<std::ptrdiff_t>(shape.weights.size())},
        .example_mask = mask},
-      placement_.replicas);
+      placement_.replicas,
+      [&](const std::string& name, const Output& sum, const Output& weight) {
+        return running_value(program, name, sum, weight);
+      });
   if (phase == Phase::train) build_updates(context, values.loss());
   add_targets(program, context, phase);
   for (Output& value : values.values) value = replica_sum(value);
   program.fetches = {stack(values.values)};
   metrics_names_ = std::move(values.names);
+  running_metrics_ = std::move(values.running);
   return program;
 }
 
@@ -183,6 +221,10 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
 std::vector<Variable> Trainer::variables() const {
   std::vector<Variable> variables;
   for (const Held& held : held_) variables.push_back(held.variable);
+  for (const auto& [name, pair] : metric_sums_) {
+    variables.push_back(pair.first);
+    variables.push_back(pair.second);
+  }
   return variables;
 }
 

@@ -110,6 +110,12 @@ class Trainer : public WeightHolder {
   // or test.
   const std::vector<std::string>& metrics_names() const { return metrics_names_; }
 
+  // Which of them are metrics as objects: their values are those of all steps since
+  // reset_metrics().
+  const std::vector<bool>& running_metrics() const { return running_metrics_; }
+  // Starts metrics as objects anew. Call it before the first run, after prepare().
+  void reset_metrics();
+
   struct BatchShape {
     std::vector<TensorType> x;  // of one replica's batch
     std::vector<TensorType> y;
@@ -126,7 +132,7 @@ class Trainer : public WeightHolder {
   void release_weights() override;
 
   // For checkpoints: a variable for each weight that a program uses, of the model under its path
-  // ("dense/kernel"), of the optimizer below "optimizer/".
+  // ("dense/kernel"), of the optimizer below "optimizer/"; then the sums of metrics as objects.
   Session& session() { return *session_; }
   std::vector<Variable> variables() const;
   // Gives variables the values of weights that were changed on the host.
@@ -151,12 +157,17 @@ class Trainer : public WeightHolder {
   void build_updates(CallContext& context, const Output& loss);
   void add_targets(Program& program, const CallContext& context, Phase phase);
   std::string variable_name(const Weight& weight);
+  // The value of a metric as an object: the sums over all steps, divided. Adds to the sums.
+  Output running_value(Program& program, const std::string& name, const Output& sum,
+                       const Output& weight);
 
   ModelDefinition& model_;
   CompileOptions options_;
   Placement placement_;
   std::vector<WeightPtr> trainable_;  // when compiled
   std::vector<std::string> metrics_names_;
+  std::vector<bool> running_metrics_;
+  std::map<std::string, std::pair<Variable, Variable>> metric_sums_;  // total and count, by name
   Graph graph_;
   std::unique_ptr<Session> session_;
   struct Held {
