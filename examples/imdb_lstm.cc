@@ -12,7 +12,9 @@
 
 #include "examples/support/mnist_data.h"
 #include "systole/base/command_line.h"
+#include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/tpu/keras_support.h"
 #include "systole/systole.h"
 
 namespace {
@@ -26,6 +28,7 @@ struct Flags {
   int64_t cores = 8;
   int64_t epochs = 20;
   int64_t samples = 0;
+  std::string weights = "/tmp/tpu_model.h5";
 };
 
 // The first `samples` examples, or all for 0.
@@ -66,11 +69,14 @@ void run(const Flags& flags) {
       model.fit(training.x, training.y,
                 {.batch_size = 64, .epochs = flags.epochs, .validation_data = testing});
 
-  const auto scores = model.evaluate(testing.x, testing.y, {.batch_size = 128 * 8});
+  tpu_model.save_weights(flags.weights, {.overwrite = true});
+
+  const auto scores = tpu_model.evaluate(testing.x, testing.y, {.batch_size = 128 * 8});
   std::printf("test loss %.4f, acc %.4f\n", scores["loss"], scores["acc"]);
 
-  // Six reviews need no multiple of eight here.
-  const auto y_pred = model.predict(testing.x[0].slice(0, 6));
+  // On the TPU, six reviews need no multiple of eight here either.
+  const auto cpu_model = tpu_model.sync_to_cpu();
+  const auto y_pred = cpu_model.predict(testing.x[0].slice(0, 6));
   const auto word_index = imdb::get_word_index({.data_dir = flags.data_dir});
   for (int64_t i = 0; i < y_pred.dim(0); ++i) {
     const std::string review = imdb::decode_review(test.x[static_cast<size_t>(i)], word_index);
@@ -92,6 +98,9 @@ int main(int argc, char** argv) {
   line.option("--cores", flags.cores, "Cores of a virtual TPU: 1 or 8").show_default();
   line.option("--epochs", flags.epochs).show_default();
   line.option("--samples", flags.samples, "Reviews of each part; 0: all 25,000").show_default();
+  line.option("--weights", flags.weights, "Where the weights are put")
+      .value_name("FILE")
+      .show_default();
   line.on_run([&flags] { run(flags); });
   return line.run(argc, argv);
 }
