@@ -32,8 +32,8 @@ struct StepValues {
 
 // Adds this replica's sum and weight to those of the steps before, and returns this replica's part
 // of their quotient. `name` is the metric's, unique in the model.
-using RunningMetricFn = std::function<Output(const std::string& name, const Output& sum,
-                                             const Output& weight)>;
+using RunningMetricFn =
+    std::function<Output(const std::string& name, const Output& sum, const Output& weight)>;
 
 // Builds them in the current graph: losses and metrics of the outputs, penalties on weights, and
 // what layers added to `context`. Without `running`, metrics as objects have the value of the step

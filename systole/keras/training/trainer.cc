@@ -16,7 +16,7 @@
 namespace systole::keras {
 namespace {
 
-std::string key_of(Phase phase, const Trainer::BatchShape& shape) {
+std::string program_key(Phase phase, const Trainer::BatchShape& shape) {
   std::string key =
       fmt::format("{} {} {}", static_cast<int>(phase), shape.weights.size(), shape.max_steps);
   for (const auto* types : {&shape.x, &shape.y, &shape.weights}) {
@@ -163,8 +163,7 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
        .targets = {targets, weights},
        .sample_weights = {weights, weights + static_cast<std::ptrdiff_t>(shape.weights.size())},
        .example_mask = mask},
-      placement_.replicas,
-      [&](const std::string& name, const Output& sum, const Output& weight) {
+      placement_.replicas, [&](const std::string& name, const Output& sum, const Output& weight) {
         return running_value(program, name, sum, weight);
       });
   if (phase == Phase::train) build_updates(context, values.loss());
@@ -177,7 +176,7 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
 }
 
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
-  const std::string key = key_of(phase, shape);
+  const std::string key = program_key(phase, shape);
   if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
   Program program = build(phase, shape);
   StepLoopOptions options{.inputs = program.inputs,
@@ -211,7 +210,7 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
   StepLoop& loop = prepare(phase, shape);
   upload();
   loop.run(inputs, steps);
-  for (const WeightPtr& weight : programs_.at(key_of(phase, shape)).updated) {
+  for (const WeightPtr& weight : programs_.at(program_key(phase, shape)).updated) {
     weight->hold(this);
     held_[index_of_.at(weight.get())].version = weight->version();
   }
