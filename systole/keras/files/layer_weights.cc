@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "systole/keras/layers/recurrent_cell.h"
+#include "systole/keras/layers/recurrent_layer.h"
 #include "systole/keras/models/network.h"
 
 namespace systole::keras {
