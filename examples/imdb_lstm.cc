@@ -22,6 +22,7 @@ namespace {
 namespace imdb = st::keras::datasets::imdb;
 namespace layers = st::keras::layers;
 namespace sequence = st::keras::preprocessing::sequence;
+namespace tpu = st::keras::tpu;
 
 struct Flags {
   std::string data_dir = examples::default_data_dir();
@@ -63,11 +64,13 @@ void run(const Flags& flags) {
   model.summary();
 
   model.compile({.optimizer = "adam", .loss = "binary_crossentropy", .metrics = {"accuracy"}});
-  model.place({.target = "local:v3-8", .replicas = flags.cores});
+  const auto tpu_model = tpu::keras_to_tpu_model(
+      model, {.strategy = tpu::TPUDistributionStrategy(st::TPUClusterResolver("local:v3-8"),
+                                                       {.using_single_core = flags.cores == 1})});
 
   const auto history =
-      model.fit(training.x, training.y,
-                {.batch_size = 64, .epochs = flags.epochs, .validation_data = testing});
+      tpu_model.fit(training.x, training.y,
+                    {.batch_size = 64, .epochs = flags.epochs, .validation_data = testing});
 
   tpu_model.save_weights(flags.weights, {.overwrite = true});
 

@@ -191,7 +191,7 @@ Tensor predictions_of(bool probabilities) {
   return p;
 }
 
-Row row_of(const Tensor& t, int64_t row) {
+Row example_row(const Tensor& t, int64_t row) {
   Row values;
   const int64_t width = t.dim(1);
   for (int64_t i = 0; i < width; ++i) values.push_back(t.as_double(row * width + i));
@@ -206,7 +206,8 @@ TEST(LossTest, AllLossesComputeTheirFormulas) {
     const Tensor t = targets_of(row.targets);
     const Tensor p = predictions_of(row.probabilities);
     std::vector<double> expected;
-    for (int64_t n = 0; n < kRows; ++n) expected.push_back(row.value(row_of(t, n), row_of(p, n)));
+    for (int64_t n = 0; n < kRows; ++n)
+      expected.push_back(row.value(example_row(t, n), example_row(p, n)));
     for (const std::string& name : row.names) {
       SCOPED_TRACE(name);
       tested.insert(name);
