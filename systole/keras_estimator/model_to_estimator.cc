@@ -120,7 +120,7 @@ class ModelFunction {
     const Output examples = reduce_sum(mask);
     for (size_t i = 1; i < values.names.size(); ++i) {
       spec.eval_metric_ops[values.names[i]] =
-          metrics::mean({.values = replica_sum(values.values[i]), .weights = examples});
+          systole::metrics::mean({.values = replica_sum(values.values[i]), .weights = examples});
     }
   }
 
