@@ -13,9 +13,13 @@ namespace {
 
 constexpr const char* kOptimizerGroup = "optimizer_weights";
 
-// Adam without amsgrad has arrays of one zero in place of the greatest moments.
-bool has_unused_maxima(const OptimizerDefinition& optimizer) {
-  return optimizer.class_name() == "Adam" && !optimizer.config().value("amsgrad", false);
+// Adam without amsgrad has arrays of one zero in place of the greatest moments. Files that are
+// older than amsgrad lack them.
+void add_missing_maxima(const OptimizerDefinition& optimizer, size_t parameters,
+                        std::vector<Tensor>& values) {
+  if (optimizer.class_name() != "Adam" || optimizer.config().value("amsgrad", false)) return;
+  if (values.size() != 1 + 2 * parameters) return;
+  for (size_t i = 0; i < parameters; ++i) values.push_back(Tensor::zeros(DType::f32, {1}));
 }
 
 bool is_iterations(const Tensor& value) {
@@ -26,9 +30,7 @@ bool is_iterations(const Tensor& value) {
 std::vector<Tensor> fitted(const OptimizerDefinition& optimizer, size_t parameters,
                            std::vector<Tensor> values) {
   const std::vector<WeightPtr> weights = optimizer.weights();
-  if (has_unused_maxima(optimizer) && values.size() == 1 + 3 * parameters) {
-    values.resize(weights.size());
-  }
+  add_missing_maxima(optimizer, parameters, values);
   if (values.size() != weights.size()) return {};
   for (size_t i = 0; i < weights.size(); ++i) {
     if (values[i].shape() != weights[i]->shape() || values[i].dtype() == DType::string) return {};
@@ -59,10 +61,6 @@ void write_optimizer_state(Hdf5Writer& file, const OptimizerDefinition& optimize
     } else {
       add_slot(weight->value());
     }
-  }
-  if (has_unused_maxima(optimizer)) {
-    const size_t parameters = (weights.size() - 1) / 2;
-    for (size_t i = 0; i < parameters; ++i) add_slot(Tensor::zeros(DType::f32, {1}));
   }
   file.add_group(kOptimizerGroup);
   write_h5_names(file, kOptimizerGroup, "weight_names", names);

@@ -128,33 +128,6 @@ LossSpec::LossSpec(const std::string& name) {
   name_ = it->second.full_name;
 }
 
-void LossSpec::check_target(const Shape& target, const Shape& output) const {
-  const auto it = loss_table().find(name_);
-  if (it == loss_table().end() || it->second.users) return;
-  if (name_ == "categorical_crossentropy" && target.rank() > 0 && target[target.rank() - 1] == 1 &&
-      output[output.rank() - 1] != 1) {
-    throw invalid_argument(
-        "You are passing a target array of shape {} while using as loss "
-        "`categorical_crossentropy`. `categorical_crossentropy` expects targets to be binary "
-        "matrices (1s and 0s) of shape (samples, classes). If your targets are integer classes, "
-        "you can use the loss function `sparse_categorical_crossentropy` instead, which does "
-        "expect integer targets.",
-        sizes_text(target));
-  }
-  const int compared = sparse() ? output.rank() - 1 : output.rank();
-  const bool column = sparse() && target.rank() == output.rank() && target[target.rank() - 1] == 1;
-  bool fits = target.rank() == compared || column;
-  for (int i = 1; fits && i < compared; ++i) {
-    fits = target[i] == output[i] || target[i] < 0 || output[i] < 0;
-  }
-  if (fits) return;
-  throw invalid_argument(
-      "A target array with shape {} was passed for an output of shape {} while using as loss "
-      "`{}`. This loss expects targets to have the same shape as the output{}.",
-      sizes_text(target), sizes_text(output), name_,
-      sparse() ? " without its last axis, or with size 1 there" : "");
-}
-
 void register_loss(const std::string& name, LossFn function) {
   if (!loss_table().emplace(name, NamedLoss{std::move(function), name, true}).second) {
     throw make_error(Code::already_exists, "loss '{}' is registered already", name);

@@ -30,9 +30,6 @@ class LossSpec {
   }
   // Keras's full name; "" for a function without one.
   const std::string& name() const { return name_; }
-  // Errors: INVALID_ARGUMENT when targets of this shape do not fit an output: for Keras's losses,
-  // which would broadcast them otherwise.
-  void check_target(const Shape& target, const Shape& output) const;
   // Targets are integers of the predictions' shape without the last axis, or with size 1 there.
   bool sparse() const { return name_ == "sparse_categorical_crossentropy"; }
 

@@ -257,34 +257,5 @@ TEST(LossTest, ProgramsRegisterLosses) {
                         "'mean_squared_error'?"));
 }
 
-TEST(LossTest, TargetsMustFitTheOutput) {
-  const auto train = [](const LossSpec& loss, const Shape& target) {
-    const Sequential model({layers::Dense(3, {.activation = "softmax", .input_shape = Shape{2}})});
-    model.compile({.optimizer = "sgd", .loss = loss});
-    model.train_on_batch(Tensor::zeros(DType::f32, {4, 2}), Tensor::zeros(DType::f32, target));
-  };
-  EXPECT_THAT(error_of([&] {
-                train("categorical_crossentropy", {4, 1});
-              }),
-              HasSubstr("You are passing a target array of shape (None, 1) while using as loss "
-                        "`categorical_crossentropy`."));
-  EXPECT_THAT(error_of([&] {
-                train("mse", {4, 1});
-              }),
-              HasSubstr("A target array with shape (None, 1) was passed for an output of shape "
-                        "(None, 3) while using as loss `mean_squared_error`."));
-  EXPECT_THAT(error_of([&] {
-                train("sparse_categorical_crossentropy", {4, 3});
-              }),
-              HasSubstr("without its last axis, or with size 1 there"));
-  EXPECT_NO_THROW(train("sparse_categorical_crossentropy", {4, 1}));
-  EXPECT_NO_THROW(train("sparse_categorical_crossentropy", {4}));
-  // A function of a program may broadcast.
-  EXPECT_NO_THROW(train(LossFn([](const Output& t, const Output& p) {
-                          return reduce_mean(square(p - t), {.axis = -1});
-                        }),
-                        {4, 1}));
-}
-
 }  // namespace
 }  // namespace systole::keras

@@ -48,8 +48,15 @@ inline void expect_all_near(const Tensor& got, const std::vector<double>& expect
 }
 
 // Compares the gradients of the mean squared error by all trainable weights, in training, with
-// central differences.
+// central differences, at fixed values of these weights.
 inline void expect_gradients(const Model& model, const std::vector<Tensor>& x, const Tensor& y) {
+  RandomStream random(17);
+  for (const WeightPtr& weight : model.weights()) {
+    if (!weight->trainable()) continue;
+    Tensor value(DType::f32, weight->shape());
+    for (float& v : value.data<float>()) v = 0.3F + 0.5F * static_cast<float>(random.next_normal());
+    weight->set_value(std::move(value));
+  }
   const std::vector<Tensor> start = model.get_weights();
   model.compile({.optimizer = optimizers::SGD(1), .loss = "mse"});
   model.train_on_batch(x, y);
