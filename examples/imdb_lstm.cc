@@ -87,6 +87,7 @@ void run(const Flags& flags) {
                 static_cast<int>(testing.y[0].as_double(i)), review.substr(0, 70).c_str());
   }
 
+  if (history.epoch.empty()) return;  // stopped by Ctrl-C
   const auto& accuracies = history.history.at("val_acc");
   std::printf("best val_acc %.4f, last %.4f\n",
               *std::max_element(accuracies.begin(), accuracies.end()), accuracies.back());

@@ -13,7 +13,9 @@ namespace systole::testing {
 namespace {
 
 void append_little(std::string& out, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  for (int i = 0; i < bytes; ++i) {
+    out += static_cast<char>(i < 8 ? value >> (8 * i) : 0);
+  }
 }
 
 // A text with the zeros in it.
