@@ -98,7 +98,7 @@ std::string zip_of(const ArchiveFiles& files, bool deflate) {
     append_little(directory, 0, 10);
     append_little(directory, zip.size(), 4);
     directory += name;
-    zip += "PK\x03\x04" + common + name + data;
+    zip.append("PK\x03\x04").append(common).append(name).append(data);
   }
   const size_t at = zip.size();
   zip += directory + "PK\x05\x06";
