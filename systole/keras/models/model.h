@@ -41,6 +41,11 @@ struct Scores {
   double operator[](size_t i) const { return values.at(i); }
   // Errors: NOT_FOUND with the names there are.
   double operator[](std::string_view name) const;
+  // For literals: some compilers take scores["loss"] for a subscript of "loss" otherwise.
+  template <size_t Size>
+  double operator[](const char (&name)[Size]) const {
+    return (*this)[std::string_view(name)];
+  }
 };
 
 // A handle on a model: copies mean the same model. Not thread-safe.
