@@ -127,6 +127,11 @@ std::optional<int64_t> LoopCounters::trips_of_comparison(const Instruction& comp
   return iterations({a->start - b->start, a->step - b->step}, direction, 0);
 }
 
+Linear by_row(const Linear& number, const Linear& row) {
+  const int64_t step = number.step * row.step;
+  return {number.start - step * row.start, step};
+}
+
 std::optional<RowAccess> match_row_read(Value value, const Instruction& loop,
                                         const LoopCounters& counters) {
   const Instruction* const slice = match(value, Opcode::dynamic_slice);
@@ -139,20 +144,24 @@ std::optional<RowAccess> match_row_read(Value value, const Instruction& loop,
   return RowAccess{.array = array, .row = value, .index = slice->operand(1), .at = *at};
 }
 
-std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
-                                         const LoopCounters& counters) {
+std::optional<RowAccess> match_row_update(const Instruction& loop, int i,
+                                          const LoopCounters& counters) {
   const Computation& body = loop.region(1);
   const Value array = body.parameter(i);
   const Instruction* const update =
       match(body.results()[static_cast<size_t>(i)], Opcode::dynamic_update_slice);
-  if (update == nullptr || update->operand(0) != array || array.def->users().size() != 1) {
-    return std::nullopt;
-  }
+  if (update == nullptr || update->operand(0) != array) return std::nullopt;
   if (!counters.trips() || !is_row(update->operand(1).shape(), array.shape())) return std::nullopt;
   const std::optional<Linear> at = counters.linear(update->operand(2));
   if (!at || !stays_within(*at, *counters.trips(), array.shape()[0])) return std::nullopt;
   return RowAccess{
       .array = array, .row = update->operand(1), .index = update->operand(2), .at = *at};
+}
+
+std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
+                                         const LoopCounters& counters) {
+  if (loop.region(1).parameter(i).def->users().size() != 1) return std::nullopt;
+  return match_row_update(loop, i, counters);
 }
 
 Value row_behind(Value value) {

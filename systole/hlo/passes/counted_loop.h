@@ -40,6 +40,10 @@ class LoopCounters {
   std::optional<int64_t> trips_;
 };
 
+// `number` as a function of the row that its iteration accesses: start + step * row. REQUIRES:
+// row.step is 1 or -1.
+Linear by_row(const Linear& number, const Linear& row);
+
 // One row of an array, [1, ...], read or written at a linear index that stays within the array.
 struct RowAccess {
   Value array;  // what is read; the array before the update
@@ -50,7 +54,10 @@ struct RowAccess {
 // `value` as a dynamic_slice of one row of an array from outside the loop, whole in all other axes.
 std::optional<RowAccess> match_row_read(Value value, const Instruction& loop,
                                         const LoopCounters& counters);
-// Carried value i as an array of which each iteration sets one row, and which it does not read.
+// Carried value i as an array of which each iteration sets one row.
+std::optional<RowAccess> match_row_update(const Instruction& loop, int i,
+                                          const LoopCounters& counters);
+// The same for an array that the body does not read.
 std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
                                          const LoopCounters& counters);
 

@@ -135,14 +135,10 @@ class Counterparts {
            same_value(p->operand(0), q->operand(0));
   }
 
-  // Whether both are equal in the iterations that access one row: a in the earlier loop's, which
-  // writes row r in iteration (r - written.start) / written.step, b likewise.
+  // Whether both are equal in the iterations that access one row: `a` where the earlier loop writes
+  // it, `b` where the later loop reads it.
   bool same_number(const Linear& a, const Linear& b) const {
-    const auto of_row = [](const Linear& number, const Linear& row) {
-      const int64_t step = number.step * row.step;  // row.step is 1 or -1
-      return Linear{number.start - step * row.start, step};
-    };
-    return of_row(a, rows_->written) == of_row(b, rows_->read);
+    return by_row(a, rows_->written) == by_row(b, rows_->read);
   }
 
   Instruction& earlier_;

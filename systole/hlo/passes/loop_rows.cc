@@ -25,10 +25,9 @@ std::optional<Linear> stacked_counter(Value entry, const Instruction& loop,
   if (!wrap->is(Opcode::reshape) && !wrap->is(Opcode::broadcast_in_dim)) return std::nullopt;
   const std::optional<Linear> number = earlier_counters.linear(wrap->operand(0));
   if (!number) return std::nullopt;
-  // Row r was written in iteration (r - write.start) / write.step.
-  const int64_t by_row = number->step * write->at.step;
-  return Linear{number->start + by_row * (read->at.start - write->at.start),
-                by_row * read->at.step};
+  const Linear entry_of_row = by_row(*number, write->at);
+  return Linear{entry_of_row.start + entry_of_row.step * read->at.start,
+                entry_of_row.step * read->at.step};
 }
 
 bool compute_stacked_counters(const Instruction& loop, const LoopCounters& counters) {
@@ -50,19 +49,15 @@ bool compute_stacked_counters(const Instruction& loop, const LoopCounters& count
 std::vector<Instruction*> reads_before_writes(const Instruction& loop, int i,
                                               const LoopCounters& counters) {
   const Computation& body = loop.region(1);
-  const Value array = body.parameter(i);
-  const Instruction* const update =
-      match(body.results()[static_cast<size_t>(i)], Opcode::dynamic_update_slice);
-  if (update == nullptr || update->operand(0) != array || array.shape().rank() == 0) return {};
-  const std::optional<Linear> written = counters.linear(update->operand(2));
-  if (!written || (written->step != 1 && written->step != -1) || !counters.trips()) return {};
-  const auto [low, high] = std::minmax({written->at(0), written->at(*counters.trips() - 1)});
-  if (low < 0 || high >= array.shape()[0] || update->operand(1).shape()[0] != 1) return {};
+  const auto write = match_row_update(loop, i, counters);
+  if (!write || (write->at.step != 1 && write->at.step != -1)) return {};
+  const Value array = write->array;
+  const Instruction* const update = body.results()[static_cast<size_t>(i)].def;
   std::vector<Instruction*> reads;
   for (Instruction* user : array.def->users()) {
     if (user == update) continue;
     const bool same_row = user->is(Opcode::dynamic_slice) && &user->parent() == &body &&
-                          user->shape()[0] == 1 && counters.linear(user->operand(1)) == written;
+                          user->shape()[0] == 1 && counters.linear(user->operand(1)) == write->at;
     if (!same_row) return {};
     reads.push_back(user);
   }

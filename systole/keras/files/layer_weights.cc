@@ -22,21 +22,6 @@ bool is_model_layer(const LayerDefinition& layer) {
   return dynamic_cast<const ModelDefinition*>(&layer) != nullptr;
 }
 
-void name_for_h5(const LayerDefinition& layer, const std::string& prefix, WeightNames& names) {
-  if (!is_recurrent_layer(layer)) {  // whose own weights are its states
-    for (const WeightPtr& weight : layer.own_weights()) {
-      names.emplace(weight.get(), fmt::format("{}/{}:0", prefix, weight->name()));
-    }
-  }
-  const std::string class_name = layer.class_name();
-  for (const auto& inner : layer.sublayers()) {
-    std::string below = prefix;
-    if (is_model_layer(layer)) below = inner->name();
-    if (class_name == "Bidirectional") below = prefix + "/" + inner->name();
-    name_for_h5(*inner, below, names);
-  }
-}
-
 // Where layer `index` of those inside is.
 std::string object_name(const LayerDefinition& layer, size_t index) {
   const std::string class_name = layer.class_name();
@@ -76,15 +61,14 @@ std::vector<NamedWeight> in_order(const LayerDefinition& layer, const WeightName
 }  // namespace
 
 std::vector<NamedWeight> h5_weights_of(const LayerDefinition& layer) {
-  WeightNames names;
-  name_for_h5(layer, layer.name(), names);
-  std::vector<NamedWeight> all = in_order(layer, names);
-  std::set<std::string> taken;
-  for (NamedWeight& named : all) {
-    std::string unique = named.name;
-    const std::string stem = named.name.substr(0, named.name.size() - 2);  // without ":0"
-    for (int n = 1; !taken.insert(unique).second; ++n) unique = fmt::format("{}_{}:0", stem, n);
-    named.name = std::move(unique);
+  const std::vector<WeightPtr> states = layer.states();
+  const std::vector<WeightPtr> weights = layer.weights();
+  const std::vector<std::string> names = layer.weight_names();
+  std::vector<NamedWeight> all;
+  std::set<const Weight*> left_out;
+  for (const WeightPtr& state : states) left_out.insert(state.get());
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (left_out.insert(weights[i].get()).second) all.push_back({names[i], weights[i]});
   }
   return all;
 }

@@ -8,7 +8,6 @@
 #include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/layer.h"
 
 namespace systole::keras {
 namespace {
@@ -88,7 +87,6 @@ Output cosine_proximity(const Output& t, const Output& p) {
 struct NamedLoss {
   LossFn function;
   std::string full_name;
-  bool users = false;  // registered by a program
 };
 
 std::map<std::string, NamedLoss>& loss_table() {
@@ -129,7 +127,7 @@ LossSpec::LossSpec(const std::string& name) {
 }
 
 void register_loss(const std::string& name, LossFn function) {
-  if (!loss_table().emplace(name, NamedLoss{std::move(function), name, true}).second) {
+  if (!loss_table().emplace(name, NamedLoss{std::move(function), name}).second) {
     throw make_error(Code::already_exists, "loss '{}' is registered already", name);
   }
 }

@@ -169,11 +169,11 @@ class HalvesTheRate : public Callback {
     if (batch != 1) return;
     const WeightPtr lr = model->optimizer()->lr();
     backend::set_value(lr, backend::get_value(lr).item<float>() / 2);
-    frozen_ = model->get_weights();
+    frozen = model->get_weights();
   }
-  void on_epoch_end(int64_t, Logs&) override { model->set_weights(frozen_); }
+  void on_epoch_end(int64_t, Logs&) override { model->set_weights(frozen); }
 
-  std::vector<Tensor> frozen_;
+  std::vector<Tensor> frozen;
 };
 
 TEST_F(FitCallbacksTest, AUsersCallbackReachesTheModel) {
@@ -181,7 +181,7 @@ TEST_F(FitCallbacksTest, AUsersCallbackReachesTheModel) {
   const auto callback = std::make_shared<HalvesTheRate>();
   fit(model, {callback}, 3);
   EXPECT_FLOAT_EQ(model.optimizer()->lr()->value().item<float>(), 0.0625F);
-  EXPECT_TRUE(model.get_weights()[0].identical(callback->frozen_[0]));
+  EXPECT_TRUE(model.get_weights()[0].identical(callback->frozen[0]));
 }
 
 TEST_F(FitCallbacksTest, HistoryGrowsWhileItTrains) {

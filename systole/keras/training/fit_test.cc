@@ -67,15 +67,15 @@ class BatchesOfForty : public Sequence {
   explicit BatchesOfForty(std::function<Arrays(int64_t)> batch) : batch_(std::move(batch)) {}
   int64_t size() const override { return 3; }
   Arrays get(int64_t index) override {
-    taken_.push_back(index);
-    thread_ = std::this_thread::get_id();
+    taken.push_back(index);
+    thread = std::this_thread::get_id();
     return batch_(index);
   }
-  void on_epoch_end() override { ++epochs_; }
+  void on_epoch_end() override { ++epochs; }
 
-  std::vector<int64_t> taken_;
-  std::thread::id thread_;
-  int epochs_ = 0;
+  std::vector<int64_t> taken;
+  std::thread::id thread;
+  int epochs = 0;
 
  private:
   std::function<Arrays(int64_t)> batch_;
@@ -94,9 +94,9 @@ TEST_F(FitInputTest, SequenceTrainsAsArraysOnAThreadOfItsOwn) {
   Sequential model = make_model();
   const auto sequence = std::make_shared<BatchesOfForty>([this](int64_t i) { return batch(i); });
   model.fit(sequence, {.epochs = 2, .verbose = 0, .shuffle = false});
-  EXPECT_THAT(sequence->taken_, ElementsAre(0, 1, 2, 0, 1, 2));
-  EXPECT_EQ(sequence->epochs_, 2);
-  EXPECT_NE(sequence->thread_, std::this_thread::get_id());
+  EXPECT_THAT(sequence->taken, ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_EQ(sequence->epochs, 2);
+  EXPECT_NE(sequence->thread, std::this_thread::get_id());
   expect_identical(model.get_weights(), trained_on_arrays());
 }
 
@@ -104,11 +104,11 @@ TEST_F(FitInputTest, SequenceIsShuffledByBatches) {
   Sequential model = make_model();
   const auto sequence = std::make_shared<BatchesOfForty>([this](int64_t i) { return batch(i); });
   model.fit(sequence, {.epochs = 6, .verbose = 0});
-  ASSERT_EQ(sequence->taken_.size(), 18U);
+  ASSERT_EQ(sequence->taken.size(), 18U);
   std::set<std::vector<int64_t>> orders;
   for (size_t e = 0; e < 6; ++e) {
-    std::vector<int64_t> order(sequence->taken_.begin() + static_cast<int64_t>(3 * e),
-                               sequence->taken_.begin() + static_cast<int64_t>(3 * e + 3));
+    std::vector<int64_t> order(sequence->taken.begin() + static_cast<int64_t>(3 * e),
+                               sequence->taken.begin() + static_cast<int64_t>(3 * e + 3));
     orders.insert(order);
     std::ranges::sort(order);
     EXPECT_THAT(order, ElementsAre(0, 1, 2));

@@ -162,6 +162,7 @@ Arrays arrays_of_element(const ModelDefinition& model, const Nest<Tensor>& eleme
     arrays.x = components(element, model.input_names());
     return arrays;
   }
+  // NOLINTNEXTLINE(readability-container-size-empty): empty() asks for leaves.
   if (element.size() < 1 || element.size() > 3) {
     throw invalid_argument(
         "Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. Found: {}",
