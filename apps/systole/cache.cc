@@ -1,4 +1,4 @@
-// systole cache: shows and clears the folder of compiled code that processes share.
+// systole cache: shows or empties the on-disk cache of compiled code.
 #include <fmt/core.h>
 
 #include <memory>

@@ -12,7 +12,7 @@ namespace systole::graph_testing {
 
 using IndexSpan = std::span<const int64_t>;
 
-// Calls f with every index of `shape`, in row-major order.
+// Calls f once for each element of `shape`, with its index, in row-major order.
 void for_each_index(const Shape& shape, const std::function<void(IndexSpan)>& f);
 
 // f of each index of `shape`, computed in double and converted to `dtype`.

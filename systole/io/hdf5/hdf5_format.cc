@@ -322,7 +322,8 @@ class SymbolTableParser {
     }
   }
 
-  // Distinct nodes do not overlap: together they are no larger than the file.
+  // Counts the bytes of the nodes read so far. Nodes of a valid file do not overlap, so more bytes
+  // than the file has mean that a node was reached twice.
   void spend(uint64_t bytes, uint64_t address) {
     spent_ += bytes;
     if (spent_ > image_.bytes.size())

@@ -7,15 +7,16 @@
 
 namespace systole::keras::datasets {
 
-// Values under string keys. Keeps Python's table: open addressing with its hash of strings, its
-// probes and its growth. Source: CPython 2.7, Objects/dictobject.c, Objects/stringobject.c.
+// A dict of Python 2.7 with string keys and integer values. It reproduces Python's hash table, so
+// that values() has Python's iteration order: the hash of strings, the probe sequence and the
+// growth. Source: CPython 2.7, Objects/dictobject.c, Objects/stringobject.c.
 class Python2Dict {
  public:
   Python2Dict() : table_(8) {}
 
   // REQUIRES: `key` was not added before.
   void add(std::string_view key, int32_t value);
-  // In the order in which Python's items() gives them.
+  // Returns the values in the order of Python's items().
   std::vector<int32_t> values() const;
 
  private:

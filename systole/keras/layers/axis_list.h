@@ -19,7 +19,8 @@ struct AxisList {
   AxisList(std::initializer_list<int64_t> axes) : values(axes) {}
   explicit AxisList(std::vector<int64_t> axes) : values(std::move(axes)) {}
 
-  // The axes of a tensor of this rank, from 0, ascending. Errors: INVALID_ARGUMENT for an axis out
+  // Returns the axes as indices of a tensor of this rank, in ascending order; negative axes count
+  // from the end. Errors: INVALID_ARGUMENT for an axis out
   // of range or named twice, and for an empty list.
   Dims of_rank(int rank) const {
     if (values.empty()) throw invalid_argument("axis, got an empty list, expected an axis");

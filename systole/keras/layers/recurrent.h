@@ -171,7 +171,9 @@ struct RNNOptions {
   std::string name = {};
   bool trainable = true;
 };
-// A recurrent layer of a cell, of a list of cells, or of a cell that a program defines.
+// Applies a cell to each step of [batch, time, depth]; the result is the cell's last output [batch,
+// units], or all of them [batch, time, units] with return_sequences. A list of cells is stacked:
+// each takes the output of the one before. A program's own cell derives from RecurrentCell.
 class RNN : public Layer {
  public:
   explicit RNN(const Layer& cell, RNNOptions options = {}, Where where = Where::current());

@@ -20,9 +20,9 @@ struct BidirectionalOptions {
 };
 // A recurrent layer and a copy that reads the sequence backwards. Takes over `layer`, and renames
 // it forward_<name>. Outputs: both layers' outputs merged, or one after the other without
-// merge_mode; behind them, with return_state, the forward and then the backward states. Outputs of
-// all steps are in the order of the sequence. An initial_state has the forward states, then the
-// backward ones.
+// merge_mode; with return_state they are followed by the forward and then the backward states.
+// Outputs of all steps are in the order of the sequence. An initial_state has the forward states,
+// then the backward ones.
 class Bidirectional : public Layer {
  public:
   explicit Bidirectional(const Layer& layer, BidirectionalOptions options = {},

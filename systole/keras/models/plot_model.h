@@ -18,8 +18,8 @@ struct PlotModelOptions {
 // layers or has no input shape yet.
 std::string model_svg(const Model& model, const PlotModelOptions& options = {});
 
-// Writes it. Errors: INVALID_ARGUMENT unless the file's name ends in ".svg"; those of the file
-// system.
+// Writes model_svg() to options.to_file. Errors: those of model_svg(); INVALID_ARGUMENT unless the
+// file's name ends in ".svg"; those of the file system.
 void plot_model(const Model& model, const PlotModelOptions& options = {});
 
 namespace utils {

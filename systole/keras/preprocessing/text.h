@@ -34,10 +34,11 @@ struct HashingTrickOptions {
   bool lower = true;
   std::string split = " ";
 };
-// Each word as hash mod (n - 1) + 1. Errors: INVALID_ARGUMENT unless 2 <= n <= 2^31.
+// Splits the text into words and returns a number in [1, n - 1] for each: hash mod (n - 1) + 1.
+// Different words can have the same number. Errors: INVALID_ARGUMENT unless 2 <= n <= 2^31.
 std::vector<int32_t> hashing_trick(std::string_view text, int64_t n,
                                    const HashingTrickOptions& options = {});
-// The same with MD5.
+// hashing_trick() with MD5 as the hash function.
 std::vector<int32_t> one_hot(std::string_view text, int64_t n, const TextOptions& options = {});
 
 struct TokenizerOptions {
@@ -60,15 +61,15 @@ class Tokenizer {
  public:
   explicit Tokenizer(TokenizerOptions options = {});
 
-  // Counts words, also several times; the index is that of all texts so far.
+  // Counts the words of texts. Later calls add to the counts and number the words again.
   void fit_on_texts(const Texts& texts);
   void fit_on_texts(const WordLists& texts);
-  // Counts documents for tfidf, without texts.
+  // Counts in how many sequences each word occurs, which mode "tfidf" needs.
   void fit_on_sequences(const std::vector<std::vector<int32_t>>& sequences);
 
   std::vector<std::vector<int32_t>> texts_to_sequences(const Texts& texts) const;
   std::vector<std::vector<int32_t>> texts_to_sequences(const WordLists& texts) const;
-  // Words joined by blanks.
+  // Returns the words of each sequence, joined by blanks.
   Texts sequences_to_texts(const std::vector<std::vector<int32_t>>& sequences) const;
   // f64 [texts, num_words], or with as many columns as words + 1. `mode`: "binary", "count",
   // "freq", or "tfidf": (1 + ln count) ln(1 + documents / (1 + documents with the word)). Errors:

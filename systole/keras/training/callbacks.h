@@ -95,10 +95,10 @@ CallbackPtr TensorBoard(const TensorBoardOptions& options = {});
 struct BackupAndRestoreOptions {
   // Steps between backups, besides those after each epoch; 0: only those.
   int64_t save_freq = 0;
-  // Whether the backups are removed once fit() has run to its end. (TensorFlow 2 removes them.)
+  // Removes the backups when fit() completes, as TensorFlow 2 does; false keeps them.
   bool delete_checkpoint = true;
 };
-// Lets fit() go on where it was when its process was killed: the same program, run again, continues
+// Resumes a fit() whose process was killed: the same program, run again, continues
 // from the last backup, and its weights, History and logs are bit for bit those of a run that was
 // not killed. Backups have the weights, the optimizer's state, the random numbers, the position in
 // the input and its order, and the state of the other callbacks. A generator is called again for

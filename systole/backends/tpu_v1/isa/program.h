@@ -63,14 +63,15 @@ struct Program {
   const Port& port(std::string_view name) const;
 };
 
-// Returns the bytes of a file. Errors: those of encode(); INVALID_ARGUMENT for a tile of another
-// size.
+// Serializes a program. Errors: those of encode(); INVALID_ARGUMENT for a weight tile whose size
+// does not match the program's array.
 std::string write_program(const Program& program);
-// Reads the bytes of a file; `path` is for messages. Errors: INVALID_ARGUMENT for another magic,
-// version or array and for contents that are malformed; DATA_LOSS for a file of another length than
-// its header says.
+// Parses the contents of a program file; errors name `path`. Errors: INVALID_ARGUMENT for an
+// unknown magic number or version, an unsupported array size, or malformed contents; DATA_LOSS if
+// the length differs from the one in the header.
 Program read_program(std::string_view bytes, const std::string& path);
 
+// Write and read a program file. Errors: those above and those of the file system.
 void save_program(FileSystem& file_system, const std::string& path, const Program& program);
 Program load_program(FileSystem& file_system, const std::string& path);
 

@@ -37,7 +37,7 @@ class SystolicArray {
   // Sums keep 32 bits.
   std::vector<std::vector<int32_t>> take_results();
 
-  // A cell after the last cycle, for pictures.
+  // The registers of a cell after the last call of step(). Pictures show them.
   struct Cell {
     int32_t weight = 0;
     int32_t shadow = 0;  // weight that is shifted in
