@@ -143,6 +143,7 @@ class HeaderParser {
       parse_first(address);
     }
     // Continuations are appended while they are parsed; the file's size bounds them.
+    // NOLINTNEXTLINE(modernize-loop-convert): the list grows.
     for (size_t i = 0; i < chunks_.size(); ++i) parse_chunk(chunks_[i]);
     return std::move(object_);
   }

@@ -92,7 +92,8 @@ struct NamedLoss {
 std::map<std::string, NamedLoss>& loss_table() {
   static std::map<std::string, NamedLoss> rows = [] {
     std::map<std::string, NamedLoss> made;
-    const auto add = [&](const std::string& name, LossFn f, std::vector<std::string> aliases = {}) {
+    const auto add = [&](const std::string& name, LossFn f,
+                         const std::vector<std::string>& aliases = {}) {
       for (const std::string& alias : aliases) made[alias] = {f, name};
       made[name] = {std::move(f), name};
     };
