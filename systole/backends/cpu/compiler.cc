@@ -74,7 +74,11 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
       [&](llvm::Module& code) {
         emitted = emit_program(code, *optimized, buffers, jit.target(), options, num_threads);
       },
-      {.optimize = options.optimize, .cache = cache, .pool = pool});
+      // A program without parameters, such as an initializer, always has the same result.
+      {.optimize = options.optimize,
+       .runs_once = program->parameters.empty(),
+       .cache = cache,
+       .pool = pool});
   program->code = std::move(compiled.code);
   program->stats.code_cached = compiled.origin != CodeOrigin::made;
   program->kernels = std::move(emitted.kernels);

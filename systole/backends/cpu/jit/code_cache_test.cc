@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
 #include "systole/base/testing/temp_folder.h"
+#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
@@ -134,6 +136,25 @@ TEST_F(CodeCacheOnDisk, KeepsOptionsApart) {
   compile(*make_client(), true);
   EXPECT_FALSE(compile(*make_client(), false)->stats().code_cached);
   EXPECT_EQ(files().size(), 2);
+}
+
+// Their code is generated quickly, so it must not be found as that of another program.
+TEST_F(CodeCacheOnDisk, RunsProgramsWithoutParameters) {
+  const auto module = hlo::parse(R"(
+func.func @main() -> tensor<1000xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<1000xf32>
+  %1 = stablehlo.sqrt %0 : tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+})");
+  for (int round = 0; round < 2; ++round) {
+    const auto client = make_client();
+    const auto executable = client->compile(*module, {.num_threads = 1, .cache_folder = folder_});
+    EXPECT_EQ(executable->stats().code_cached, round == 1);
+    const Tensor roots = runtime::run(*executable, {})[0];
+    for (int i = 0; i < 1000; i += 37)
+      EXPECT_FLOAT_EQ(roots.data<float>()[static_cast<size_t>(i)],
+                      std::sqrt(static_cast<float>(i)));
+  }
 }
 
 TEST_F(CodeCacheOnDisk, ReplacesADamagedEntry) {

@@ -125,7 +125,7 @@ class OrcJit : public Jit {
     if (llvm::verifyModule(module, &stream)) throw internal_error("LLVM: {}", message);
 #endif
     const std::string bitcode = bitcode_of(module);
-    const std::string key = key_of(bitcode, options.optimize);
+    const std::string key = key_of(bitcode, options);
     if (auto code = known(key)) return {std::move(code), CodeOrigin::memory};
     CodeCache* const cache = options.cache;
     std::optional<std::string> objects = cache == nullptr ? std::nullopt : cache->find(key);
@@ -144,15 +144,16 @@ class OrcJit : public Jit {
   }
 
  private:
-  std::string key_of(const std::string& bitcode, bool optimize) const {
+  std::string key_of(const std::string& bitcode, const JitOptions& options) const {
     unsigned major = 0;
     unsigned minor = 0;
     unsigned patch = 0;
     LLVMGetVersion(&major, &minor, &patch);  // of the library, not of its headers
-    return digest_of(fmt::format("systole {} llvm {}.{}.{} {} {} {} optimize={}\n",
+    return digest_of(fmt::format("systole {} llvm {}.{}.{} {} {} {} optimize={} "
+                                 "runs_once={}\n",
                                  generator_digest(), major, minor, patch,
                                  jit_->getTargetTriple().str(), target_.cpu, target_.features,
-                                 optimize) +
+                                 options.optimize, options.runs_once) +
                      bitcode);
   }
 
@@ -162,10 +163,11 @@ class OrcJit : public Jit {
     return found == known_.end() ? nullptr : found->second.lock();
   }
 
-  std::string make_object(llvm::Module& module, bool optimize, bool unroll) {
+  std::string make_object(llvm::Module& module, const JitOptions& options, bool unroll) {
     auto builder = machine_builder_;
+    if (options.runs_once) builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
     const auto machine = unwrap(builder.createTargetMachine());
-    optimize_module(module, *machine, optimize, unroll);
+    optimize_module(module, *machine, options.optimize, unroll);
     const auto buffer = unwrap(orc::SimpleCompiler(*machine)(module));
     return buffer->getBuffer().str();
   }
@@ -176,14 +178,14 @@ class OrcJit : public Jit {
     const int threads = options.pool == nullptr ? 1 : options.pool->num_threads();
     const std::vector<Part> parts = plan_parts(module, threads == 1 ? 1 : threads * kPartsAThread);
     const bool unroll = module.getInstructionCount() >= kLargeProgram;
-    if (parts.size() == 1) return {make_object(module, options.optimize, unroll)};
+    if (parts.size() == 1) return {make_object(module, options, unroll)};
     std::vector<std::string> objects(parts.size());
     options.pool->parallel_for(
         static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
           for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
             llvm::LLVMContext context;
             const auto part = read_part(bitcode, parts[i], context);
-            objects[i] = make_object(*part, options.optimize, unroll);
+            objects[i] = make_object(*part, options, unroll);
           }
         });
     return objects;

@@ -27,6 +27,8 @@ class CodeCache;
 
 struct JitOptions {
   bool optimize = true;
+  // Selects instructions and registers in one quick pass: a third of the compile time, slower code.
+  bool runs_once = false;
   CodeCache* cache = nullptr;  // cache of code on disk; null: none
   ThreadPool* pool = nullptr;  // threads that compile; null: the caller's
 };
@@ -53,9 +55,9 @@ class Jit {
 
   virtual const HostTarget& target() const = 0;
   // Calls `fill` to build a module (whose only external function is "main"), optimises and compiles
-  // it. Code is identified by a key of the module's bitcode, `optimize`, LLVM's version, the code
-  // generator's sources, the CPU and its features. Code that is in use, or in the cache, is not
-  // compiled again. Errors: INTERNAL with LLVM's message; exceptions of `fill`.
+  // it. Code is identified by a key of the module's bitcode, the first two options, LLVM's version,
+  // the code generator's sources, the CPU and its features. Code that is in use, or in the cache,
+  // is not compiled again. Errors: INTERNAL with LLVM's message; exceptions of `fill`.
   virtual JitResult compile(const std::function<void(llvm::Module&)>& fill,
                             const JitOptions& options) = 0;
 };
