@@ -15,7 +15,7 @@ bool inside_default(const Instruction& i) {
   return i.traits().has(kIndexed) || maps_element_to_element(i);
 }
 
-bool at_end_default(const Instruction& i) { return i.is(Opcode::reduce); }
+bool at_end_default(const Instruction& i) { return i.is(Opcode::reduce) || joins_equal_shapes(i); }
 
 bool cheap_default(const Instruction& i) {
   return i.is(Opcode::broadcast_in_dim) || i.is(Opcode::iota) || i.is(Opcode::reshape);

@@ -12,7 +12,8 @@ struct FusionOptions {
   // Whether a loop can compute the element at an index from elements of the operands.
   bool (*inside)(const Instruction&) = nullptr;
   // Whether the instruction can end a loop nest although it cannot be inside one. All instructions
-  // that end a nest have the same type of operand 0 and the same attributes.
+  // that end a nest have the same type of operand 0 and the same attributes. The nest runs over
+  // operand 0: reductions, and concatenations of equal shapes.
   bool (*at_end)(const Instruction&) = nullptr;
   // Whether computing an element twice is cheap.
   bool (*cheap)(const Instruction&) = nullptr;
@@ -27,11 +28,16 @@ struct FusionOptions {
   static FusionOptions defaults();
 };
 
+// Returns whether it is a concatenation of operands of one shape, which one loop nest can fill.
+bool joins_equal_shapes(const Instruction& instruction);
+
 // A group grows from an instruction towards its producers. A producer joins
 //   - if all its users are in the group and each element is computed at most once per use (cheap
 //   producers may be computed more often);
 //   - as an additional result of the fusion, if it has the shape of the loop and the loop uses it
 //   at its own index.
+// A whole group joins that of a producer if it has as many elements and reads the results of the
+// producer at its own index.
 // Cheap producers (broadcasts, iota, reshapes) are first copied to each of their users. Reductions
 // over the same axes of the same operand share a nest. Instructions whose regions capture values
 // stay alone. Keeps program order where possible. Idempotent.

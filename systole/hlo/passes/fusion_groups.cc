@@ -38,6 +38,12 @@ bool maps_element_to_element(const Instruction& i) {
   return i.traits().has(kElementwise) || i.traits().has(kBitcast);
 }
 
+bool joins_equal_shapes(const Instruction& i) {
+  return i.is(Opcode::concatenate) && std::ranges::all_of(i.operands(), [&](const Value& operand) {
+           return operand.shape() == i.operand(0).shape();
+         });
+}
+
 FusionGroups::FusionGroups(Computation& computation, const FusionOptions& options)
     : options_(options), program_(computation.instructions()) {
   std::erase(program_, computation.terminator());
@@ -68,6 +74,7 @@ void FusionGroups::form() {
     rank_[at(i)] = rank_above_users(i);
     join_users(i);
   }
+  merge_consumers();
   merge_ends();
   assert(ranks_hold());
 }
@@ -179,7 +186,15 @@ bool FusionGroups::fits_inside(int i, int g) const {
 bool FusionGroups::fits_as_result(int i, int g) {
   const Instruction& x = *instruction(i);
   if (options_.cheap(x) || !index_kept(i, g)) return false;
+  // The loop would store the value a second time, in another shape.
+  if (has_only_bitcasts(g)) return false;
   return !makes_cycle(i, g);
+}
+
+bool FusionGroups::has_only_bitcasts(int g) const {
+  return std::ranges::all_of(groups_[at(g)].members, [&](int member) {
+    return instruction(member)->traits().has(kBitcast);
+  });
 }
 
 bool FusionGroups::makes_cycle(int i, int g) {
@@ -254,6 +269,64 @@ void FusionGroups::join(int i, int g) {
   groups_[at(i)].members.clear();
   const int rank = rank_above_users(i);
   if (rank > rank_[at(g)]) raise_rank(g, rank);
+}
+
+bool FusionGroups::is_loop(int g) const {
+  if (group(g) != g || groups_[at(g)].members.empty() || !movable(g)) return false;
+  const Instruction& root = *instruction(g);
+  return groups_[at(g)].ends ? joins_equal_shapes(root) : options_.inside(root);
+}
+
+bool FusionGroups::reads_at_own_index(int consumer, int producer) const {
+  const int64_t count = groups_[at(producer)].loop.num_elements();
+  if (groups_[at(consumer)].loop.num_elements() != count) return false;
+  bool reads_result = false;
+  for (const int member : groups_[at(consumer)].members) {
+    for (const int input : inputs_[at(member)]) {
+      if (group(input) != producer) continue;
+      const Instruction& user = *instruction(member);
+      const bool same = own_index_[at(member)] && own_index_[at(input)] &&
+                        (maps_element_to_element(user) || options_.at_end(user)) &&
+                        instruction(input)->shape().num_elements() == count;
+      if (!same) return false;
+      reads_result = true;
+    }
+  }
+  return reads_result;
+}
+
+bool FusionGroups::merges_into(int consumer, int producer) {
+  const Group& from = groups_[at(consumer)];
+  const Group& into = groups_[at(producer)];
+  if (!is_loop(producer) || from.code + into.code > options_.max_code) return false;
+  if (has_only_bitcasts(consumer) || !reads_at_own_index(consumer, producer)) return false;
+  std::vector<int> others;
+  for (const int member : into.members) {
+    for (const int user : users(member)) {
+      if (group(user) != producer && group(user) != consumer) others.push_back(user);
+    }
+  }
+  return others.empty() || !reaches(others, consumer);
+}
+
+// Instructions whose users were in several groups joined one of them, as one of its results. The
+// other groups can still run in the same loop: then the value is not stored and read again.
+void FusionGroups::merge_consumers() {
+  for (int g = 0; g < size(); ++g) {
+    if (!is_loop(g)) continue;
+    std::set<int> producers;
+    for (const int member : groups_[at(g)].members) {
+      for (const int input : inputs_[at(member)]) {
+        if (group(input) != g) producers.insert(group(input));
+      }
+    }
+    for (const int producer : producers) {
+      if (!merges_into(g, producer)) continue;
+      groups_[at(producer)].code += groups_[at(g)].code;
+      merge(g, producer);
+      break;
+    }
+  }
 }
 
 bool FusionGroups::same_nest(int a, int b) const {

@@ -45,6 +45,7 @@ class FusionGroups {
   // How often the group would compute one element of i if it were a member; 0 if unknown.
   double evaluations(int i, int group) const;
   bool fits_as_result(int i, int group);
+  bool has_only_bitcasts(int group) const;
   // Whether a path leads from a user of i outside the group back into the group.
   bool makes_cycle(int i, int group);
   bool reaches(const std::vector<int>& from, int group);
@@ -54,6 +55,12 @@ class FusionGroups {
   // Whether every group's rank is higher than those of its users, which proves that the graph is
   // acyclic.
   bool ranks_hold() const;
+  void merge_consumers();
+  bool is_loop(int group) const;
+  // Whether a loop that computes `producer` could compute `consumer` too: both have one number of
+  // elements, and the consumer reads results of the producer, each of them at its own index.
+  bool reads_at_own_index(int consumer, int producer) const;
+  bool merges_into(int consumer, int producer);
   void merge_ends();
   void merge(int from, int into);
   bool is_end(int group) const;

@@ -91,9 +91,16 @@ TEST_F(FusionPassTest, ProductsStayAlone) {
   EXPECT_EQ(num_fusions(), 2);
 }
 
-TEST_F(FusionPassTest, JoinedTensorsStayAlone) {
-  const Value both[] = {b_.negate(x_), y_};
-  EXPECT_EQ(fused({b_.concatenate(both, 0)}), "concatenate{0}(negate(p0), p1)");
+TEST_F(FusionPassTest, ConcatenationsOfUnequalShapesStayAlone) {
+  const Value both[] = {b_.negate(x_), w_};
+  EXPECT_EQ(fused({b_.concatenate(both, 0)}), "concatenate{0}(negate(p0), p3)");
+}
+
+TEST_F(FusionPassTest, AReshapeIsNotStoredAgain) {
+  const Value sum = b_.add(b_.negate(x_), y_);
+  EXPECT_EQ(fused({b_.reshape(sum, {12}), product(sum)}),
+            "reshape[12](fusion(p0, p1)[add(negate(a0), a1)]); "
+            "dot_general{;1 x ;0}(fusion(p0, p1)[add(negate(a0), a1)], p3)");
 }
 
 TEST_F(FusionPassTest, EmptyTensorsStayAlone) {
@@ -176,6 +183,29 @@ TEST_F(FusionPassTest, AValueThatIsUsedElsewhereIsOneMoreResult) {
   EXPECT_EQ(fused({b_.add(e, y_), e}),
             "fusion(p0, p1)[exponential(a0); add(exponential(a0), a1)].1; "
             "fusion(p0, p1)[exponential(a0); add(exponential(a0), a1)].0");
+  EXPECT_EQ(num_fusions(), 1);
+}
+
+TEST_F(FusionPassTest, AConcatenationOfEqualShapesEndsIt) {
+  const Value e = exp(x_);
+  const Value both[] = {b_.negate(e), b_.add(e, y_)};
+  EXPECT_EQ(fused({b_.concatenate(both, 1), e}),
+            "fusion(p0, p1)[exponential(a0); concatenate{1}(negate(exponential(a0)), "
+            "add(exponential(a0), a1))].1; fusion(p0, p1)[exponential(a0); "
+            "concatenate{1}(negate(exponential(a0)), add(exponential(a0), a1))].0");
+  EXPECT_EQ(num_fusions(), 1);
+}
+
+// `e` joins the loop of one of its users; the other one joins them.
+TEST_F(FusionPassTest, AllUsersOfAValueShareItsLoop) {
+  const Value e = exp(x_);
+  fused({product(b_.add(e, y_)), product(b_.multiply(e, y_))});
+  EXPECT_EQ(num_fusions(), 1);
+}
+
+TEST_F(FusionPassTest, UsersThatWaitForEachOtherDoNot) {
+  const Value e = exp(x_);
+  fused({b_.multiply(e, product(b_.add(e, y_)))});
   EXPECT_EQ(num_fusions(), 1);
 }
 

@@ -71,6 +71,46 @@ std::optional<Value> Step::leaf(Value value) const {
   return instruction_->operand(value.def->attrs<hlo::ParameterAttrs>().index);
 }
 
+Shape loop_shape(const Step& step) {
+  const std::vector<Value> roots = step.roots();
+  for (const Value& root : roots) {
+    if (step.is_fusion() && root.def->is(Opcode::concatenate)) return root.def->operand(0).shape();
+  }
+  return roots[0].shape();
+}
+
+std::vector<ResultPart> result_parts(const Step& step) {
+  const std::vector<Value> roots = step.roots();
+  const Shape loop = loop_shape(step);
+  // Roots of one number of elements run together, whatever their shapes.
+  const auto source_in = [loop](const Shape& shape) {
+    return [=](const IndexRef& index) {
+      return shape == loop ? index : std::make_shared<const Index>(shape, index->offset());
+    };
+  };
+  std::vector<ResultPart> parts;
+  for (size_t k = 0; k < roots.size(); ++k) {
+    const Value root = roots[k];
+    if (!step.is_fusion() || !root.def->is(Opcode::concatenate)) {
+      parts.push_back({root, k, source_in(root.shape()),
+                       [](IndexSpace&, const IndexRef& index) { return index->offset(); }});
+      continue;
+    }
+    const auto axis = static_cast<size_t>(root.def->attrs<hlo::ConcatenateAttrs>().dimension);
+    for (int i = 0; i < root.def->num_operands(); ++i) {
+      const Value operand = root.def->operand(i);
+      const auto source = source_in(operand.shape());
+      const int64_t first = i * operand.shape()[static_cast<int>(axis)];
+      parts.push_back({operand, k, source, [=](IndexSpace& space, const IndexRef& index) {
+                         std::vector<Affine> at = source(index)->at(space);
+                         at[axis] += first;
+                         return make_index(root.shape(), std::move(at))->offset();
+                       }});
+    }
+  }
+  return parts;
+}
+
 void ElementAccess::visit(Value value, const IndexRef& index) {
   if (!seen_.insert({value.def, value.index, index.get()}).second) return;
   kept_.push_back(index);
@@ -107,18 +147,24 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   const Step step(instruction);
   const std::vector<Value> roots = step.roots();
   // (A fusion of steps computes some of its results from others.)
-  const auto of_elements = [](const Value& root) { return computes_elements(*root.def); };
-  if (!std::ranges::all_of(roots, of_elements) || is_row_fusion(instruction)) return false;
+  if (is_row_fusion(instruction)) return false;
+  const auto of_elements = [&](const Value& root) {
+    return computes_elements(*root.def) || (step.is_fusion() && root.def->is(Opcode::concatenate));
+  };
+  if (!std::ranges::all_of(roots, of_elements)) return false;
+  // A part of a concatenation is written where another is read.
+  if (!computes_elements(*roots[static_cast<size_t>(result)].def)) return false;
   ElementAccess access(step);
   std::vector<Affine> at;
   for (const int64_t size : written.shape)
     at.push_back(Affine::variable(access.add_variable(size)));
   const IndexRef index = make_index(written.shape, at);
-  for (const Value& root : roots) {
-    if (root.shape().num_elements() != written.shape.num_elements()) return false;
-    access.visit(root, root.shape() == written.shape
-                           ? index
-                           : std::make_shared<const Index>(root.shape(), index->offset()));
+  for (const ResultPart& part : result_parts(step)) {
+    if (part.value.shape().num_elements() != written.shape.num_elements()) return false;
+    access.visit(part.value,
+                 part.value.shape() == written.shape
+                     ? index
+                     : std::make_shared<const Index>(part.value.shape(), index->offset()));
   }
   return std::ranges::all_of(access.reads(), [&](const ElementAccess::Read& r) {
     return r.leaf != read || r.offset == index->offset();

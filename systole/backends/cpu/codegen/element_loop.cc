@@ -199,37 +199,36 @@ void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
 
 void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
   const Step step(x);
-  const std::vector<Value> roots = step.roots();
   const std::vector<Slice> results = result_slices(f, x);
-  const Shape shape = roots[0].shape();
+  const std::vector<ResultPart> parts = result_parts(step);
   std::vector<int64_t> element_bytes;
-  for (const Value& root : roots) element_bytes.push_back(size_of(root.dtype()));
-  // Roots of one number of elements run together, whatever their shapes.
-  const auto at_root = [&](const Value& root, const IndexRef& index) {
-    return root.shape() == shape ? index
-                                 : std::make_shared<const Index>(root.shape(), index->offset());
-  };
-  emit_loop_over(f, {.step = step,
-                     .shape = shape,
-                     .written = results,
-                     .visit =
-                         [&](ElementAccess& access, const IndexRef& index) {
-                           access.need(index->offset());
-                           for (const Value& root : roots) access.visit(root, at_root(root, index));
-                         },
-                     .store =
-                         [&](Elements& e, const IndexRef& index) {
-                           // All reads come before the writes, which may go to the same memory.
-                           std::vector<llvm::Value*> values;
-                           for (const Value& root : roots)
-                             values.push_back(e.element(root, at_root(root, index)));
-                           llvm::Value* offset = e.number(index->offset());
-                           for (size_t k = 0; k < roots.size(); ++k) {
-                             e.f.store(results[k], roots[k].dtype(), offset, values[k]);
-                           }
-                         },
-                     .target = [](IndexSpace&, const IndexRef& index) { return index->offset(); },
-                     .element_bytes = element_bytes});
+  for (const TensorType& type : x.results()) element_bytes.push_back(size_of(type.dtype));
+  ElementLoop loop{.step = step,
+                   .shape = loop_shape(step),
+                   .written = results,
+                   .visit =
+                       [&](ElementAccess& access, const IndexRef& index) {
+                         access.need(index->offset());
+                         for (const ResultPart& part : parts) {
+                           access.visit(part.value, part.source(index));
+                           access.need(part.destination(access, index));
+                         }
+                       },
+                   .store =
+                       [&](Elements& e, const IndexRef& index) {
+                         // All reads come before the writes, which may go to the same memory.
+                         std::vector<llvm::Value*> values;
+                         for (const ResultPart& part : parts)
+                           values.push_back(e.element(part.value, part.source(index)));
+                         for (size_t k = 0; k < parts.size(); ++k) {
+                           e.f.store(results[parts[k].result], parts[k].value.dtype(),
+                                     e.number(parts[k].destination(e, index)), values[k]);
+                         }
+                       },
+                   .element_bytes = element_bytes};
+  if (parts.size() == results.size())
+    loop.target = [](IndexSpace&, const IndexRef& index) { return index->offset(); };
+  emit_loop_over(f, loop);
 }
 
 void emit_fusion(FunctionEmitter& f, const Instruction& x) {

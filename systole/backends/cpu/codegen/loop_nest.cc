@@ -1,5 +1,7 @@
 #include "systole/backends/cpu/codegen/loop_nest.h"
 
+#include <llvm/IR/ConstantRange.h>
+
 #include <algorithm>
 
 namespace systole::cpu {
@@ -13,6 +15,14 @@ bool evenly(const IndexSpace& space, Var outer, Var inner, std::span<const Affin
   return std::ranges::all_of(needed, [&](const Affine& x) {
     return x.factor(outer) == x.factor(inner) * space.size(inner);
   });
+}
+
+// Tells LLVM that an argument is in [0, end). Otherwise it must check that no offset overflows
+// before it vectorizes a loop, and does not if there are many.
+void set_range(llvm::Function& function, unsigned argument, int64_t end) {
+  const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, static_cast<uint64_t>(end)));
+  function.addParamAttr(argument,
+                        llvm::Attribute::get(function.getContext(), llvm::Attribute::Range, range));
 }
 
 }  // namespace
@@ -118,6 +128,8 @@ void emit_parallel(FunctionEmitter& f, int64_t size, double work, const RangeCod
 
 void emit_parallel_body(FunctionEmitter& f, int64_t size, double work, const RangeCode& generate) {
   const auto body = FunctionEmitter::loop_body(f.program, "loop");
+  set_range(*body->function, 1, size);
+  set_range(*body->function, 2, size + 1);
   generate(*body, body->begin(), body->end());
   body->finish();
   const auto grain = static_cast<int64_t>(kChunkWork * static_cast<double>(size) / work) + 1;
