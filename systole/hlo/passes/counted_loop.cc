@@ -1,6 +1,7 @@
 #include "systole/hlo/passes/counted_loop.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/match.h"
@@ -162,6 +163,12 @@ std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
                                          const LoopCounters& counters) {
   if (loop.region(1).parameter(i).def->users().size() != 1) return std::nullopt;
   return match_row_update(loop, i, counters);
+}
+
+bool overwrites_carried(const Instruction& loop, int i, const LoopCounters& counters) {
+  if (!loop.region(0).parameter(i).def->users().empty()) return false;
+  const auto write = match_row_write(loop, i, counters);
+  return write && std::abs(write->at.step) == 1 && *counters.trips() == write->array.shape()[0];
 }
 
 Value row_behind(Value value) {

@@ -61,6 +61,10 @@ std::optional<RowAccess> match_row_update(const Instruction& loop, int i,
 std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
                                          const LoopCounters& counters);
 
+// Whether the loop sets every row of carried value i and reads none, so that its initial value does
+// not matter.
+bool overwrites_carried(const Instruction& loop, int i, const LoopCounters& counters);
+
 // A row, or what a reshape without the first axis makes of it, as that row.
 Value row_behind(Value value);
 

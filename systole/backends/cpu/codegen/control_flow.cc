@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/hlo/passes/counted_loop.h"
 
 namespace systole::cpu {
 
@@ -15,11 +18,45 @@ llvm::BasicBlock* new_block(FunctionEmitter& f, const char* name) {
   return llvm::BasicBlock::Create(f.program.context(), name, f.function);
 }
 
+// Which carried values the loop overwrites wholly: their initial values need not be in memory.
+std::vector<bool> overwritten(const Instruction& loop) {
+  const hlo::LoopCounters counters(loop);
+  std::vector<bool> result;
+  for (int i = 0; i < loop.num_operands(); ++i)
+    result.push_back(hlo::overwrites_carried(loop, i, counters));
+  return result;
+}
+
+std::vector<Move> initial_moves(const FunctionEmitter& f, const Instruction& loop) {
+  std::vector<Move> moves = f.program.buffers.moves_before(loop);
+  if (!f.program.optimize) return moves;
+  const std::vector<bool> unread = overwritten(loop);
+  std::erase_if(moves, [&](const Move& move) {
+    for (size_t i = 0; i < unread.size(); ++i) {
+      const hlo::Value carried = loop.region(1).parameter(static_cast<int>(i));
+      if (unread[i] && move.to == f.slice(carried)) return true;
+    }
+    return false;
+  });
+  return moves;
+}
+
 }  // namespace
 
+bool is_overwritten_unread(const Instruction& x) {
+  if (x.num_results() != 1 || x.users().empty()) return false;
+  return std::ranges::all_of(x.users(), [&](const Instruction* user) {
+    if (!user->is(hlo::Opcode::while_) || &user->parent() != &x.parent()) return false;
+    const std::vector<bool> unread = overwritten(*user);
+    bool all = true;
+    for (int i = 0; i < user->num_operands(); ++i)
+      all = all && (user->operand(i).def != &x || unread[static_cast<size_t>(i)]);
+    return all;
+  });
+}
+
 void emit_while(FunctionEmitter& f, const Instruction& x) {
-  const BufferAssignment& buffers = f.program.buffers;
-  emit_moves(f, buffers.moves_before(x));
+  emit_moves(f, initial_moves(f, x));
   llvm::BasicBlock* condition = new_block(f, "while.condition");
   llvm::BasicBlock* body = new_block(f, "while.body");
   llvm::BasicBlock* after = new_block(f, "while.after");
@@ -30,7 +67,7 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   f.b.CreateCondBr(f.load(x.region(0).results()[0], f.i64(0)), body, after);
   f.b.SetInsertPoint(body);
   emit_steps(f, x.region(1));
-  emit_moves(f, buffers.moves_after(x.region(1)));
+  emit_moves(f, f.program.buffers.moves_after(x.region(1)));
   f.b.CreateBr(condition);
   f.b.SetInsertPoint(after);
 }

@@ -107,6 +107,7 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
   for (const Instruction* x : steps) {
     const StepCode code = code_of(*x);
     if (code == emit_nothing) continue;
+    if (f.program.optimize && is_overwritten_unread(*x)) continue;
     if (apart) {
       emit_step_apart(f, *x, code);
     } else {

@@ -46,6 +46,8 @@ void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // 
 void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // reference.cc
 void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
+// Whether all uses of the value are as the initial value of a loop that overwrites it unread.
+bool is_overwritten_unread(const hlo::Instruction& x);
 
 // The slices of all results.
 std::vector<Slice> result_slices(const FunctionEmitter& f, const hlo::Instruction& x);
