@@ -30,9 +30,10 @@ const Command kExportCommand{
 
 const Command kCheckCommand{
     .name = "check",
-    .summary = "Checks the model of a configuration file for what a TPU would refuse",
+    .summary = "Checks what a TPU would refuse of a model, and predicts the time of a step",
     .add = add_check_command,
-    .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096"},
+    .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096",
+                 "net.yaml --predict v3-8 --price 8", "--predict v2-8 --csv networks.tsv"},
 };
 
 }  // namespace systole::app

@@ -1,16 +1,28 @@
-// systole check: prints what a TPU would refuse, and the memory of a step on a core.
+// systole check: prints what a TPU would refuse, and the memory and time of a step on a core.
 #include <fmt/core.h>
 
+#include "apps/systole/train/step_prediction.h"
 #include "apps/systole/train/train_commands.h"
 
 namespace systole::app {
 namespace {
 
-void run_check(const ConfigOptions& options) {
+struct CheckCommandOptions : ConfigOptions {
+  StepPredictionOptions prediction;
+};
+
+void run_check(const CheckCommandOptions& options) {
+  const StepPredictionOptions& prediction = options.prediction;
+  if (!prediction.csv.empty()) {
+    if (prediction.system.empty()) throw UsageError("--csv needs --predict");
+    return print_table_prediction(prediction);
+  }
+  if (options.path.empty()) throw UsageError("config is required");
   const TrainingConfig config = options.read();
+  const InputFn& input = needed_input(config.train_input, options.path, "train");
+  if (!prediction.system.empty()) return print_prediction(config, input, prediction);
   TPUEstimator estimator(config.estimator);
-  const CheckReport report =
-      estimator.check(needed_input(config.train_input, options.path, "train"));
+  const CheckReport report = estimator.check(input);
   fmt::print("{}", report.to_string());
   if (!report.ok()) {
     throw failed_precondition("{}: model, got findings that a TPU would refuse, expected none",
@@ -21,8 +33,20 @@ void run_check(const ConfigOptions& options) {
 }  // namespace
 
 void add_check_command(CommandLine& line) {
-  auto options = std::make_shared<ConfigOptions>();
-  add_config_options(line, *options).required();
+  auto options = std::make_shared<CheckCommandOptions>();
+  add_config_options(line, *options);
+  StepPredictionOptions& prediction = options->prediction;
+  line.option("--predict", prediction.system,
+              "Predicts the time of a step on this TPU: v2-8, v2-32..., v3-8, ... v3-2048")
+      .value_name("TPU");
+  line.option("--csv", prediction.csv,
+              "Predicts fully connected networks of a table instead of a model; its columns are "
+              "hidden_layers, nodes, input, output, global_batch and steps_per_second")
+      .value_name("FILE");
+  line.option("--steps", prediction.steps, "Steps of the training to predict; 0: as the file says")
+      .not_negative();
+  line.option("--price", prediction.price, "Price of an hour of the TPU, for that of the training")
+      .not_negative();
   line.on_run([options] { run_check(*options); });
 }
 

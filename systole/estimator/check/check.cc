@@ -10,6 +10,7 @@
 #include "systole/base/log.h"
 #include "systole/estimator/check/memory_estimate.h"
 #include "systole/graph/lowering/plan.h"
+#include "systole/graph/lowering/specialize.h"
 #include "systole/graph/op_def.h"
 #include "systole/train/losses.h"
 
@@ -141,6 +142,32 @@ void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
                    .fix = "wrap the optimizer: CrossShardOptimizer(optimizer)"});
 }
 
+// A training step, or what an evaluation or prediction computes of a batch.
+StepProgram step_program(const Model& model) {
+  StepProgram step;
+  std::vector<Feed> feeds;
+  for (const Output& input : model.inputs) {
+    const TensorType& type = input.type();
+    if (!type.is_static()) return step;
+    feeds.push_back({.output = input, .type = type});
+    step.input_bytes += type.byte_size();
+    if (step.batch_size == 0 && type.shape.rank() > 0) step.batch_size = type.shape[0];
+  }
+  for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
+    if (variable.type().is_static()) step.gradient_bytes += variable.type().byte_size();
+  }
+  std::vector<Node*> targets;
+  if (model.spec.train_op.valid()) targets.push_back(model.spec.train_op.node());
+  std::vector<Output> fetches = model.spec.predictions.flatten();
+  if (model.spec.loss.valid()) fetches.push_back(model.spec.loss);
+  try {
+    step.module = specialize(*model.graph, fetches, targets, feeds).module;
+  } catch (const Error&) {
+    // The violations tell what is wrong.
+  }
+  return step;
+}
+
 }  // namespace
 
 CheckReport check_model(const Model& model, const CheckOptions& options) {
@@ -157,6 +184,7 @@ CheckReport check_model(const Model& model, const CheckOptions& options) {
   constexpr int64_t kMemoryOfV2 = int64_t{8} << 30;
   report.memory =
       estimate_memory(model, nodes, options.core_memory > 0 ? options.core_memory : kMemoryOfV2);
+  report.step = step_program(model);
   if (report.memory.total() > report.memory.limit) {
     found.push_back({.what = "a step does not fit into a core: " + report.memory.to_string(),
                      .fix = "a smaller batch, more cores, or bfloat16"});

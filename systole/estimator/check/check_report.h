@@ -3,11 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "systole/base/dtype.h"
 #include "systole/base/shape.h"
+
+namespace systole::hlo {
+class Module;
+}
 
 namespace systole {
 
@@ -22,8 +27,7 @@ struct TensorMemory {
   std::string what;  // "node 'conv2d/Conv2D' at model.cc:12"
   TensorType type;
   int64_t bytes = 0;
-  // The size on a TPU, which stores arrays in tiles of 8 x 128 words of 32 bits. The tiles cover
-  // the two dimensions with the least padding.
+  // The size on a TPU, with the padding of its tiles (runtime/tpu_tiles.h).
   int64_t padded_bytes = 0;
 };
 
@@ -43,17 +47,24 @@ struct MemoryReport {
   std::string to_string() const;
 };
 
+// The program of one core's step, for profile::cost_of. Null if some shape is unknown, or if an
+// operation has no lowering.
+struct StepProgram {
+  std::shared_ptr<const hlo::Module> module;
+  int64_t input_bytes = 0;     // of the core's part of a batch
+  int64_t gradient_bytes = 0;  // of all trainable variables
+  int64_t batch_size = 0;      // examples of the core
+};
+
 struct CheckReport {
   std::vector<Violation> violations;  // with notes, in the order of the graph
   MemoryReport memory;
+  StepProgram step;
 
   // True if a TPU would refuse nothing.
   bool ok() const;
   // Text for users: each violation with its fix, then the memory.
   std::string to_string() const;
 };
-
-// Returns TensorMemory::padded_bytes of an array. REQUIRES: a static shape.
-int64_t padded_bytes(const TensorType& type);
 
 }  // namespace systole

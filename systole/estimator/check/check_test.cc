@@ -7,6 +7,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/runtime/tpu_tiles.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/losses.h"
@@ -38,7 +39,8 @@ TEST(PaddedBytes, are_those_of_tiles) {
       {{DType::f32, {128, 28, 28, 32}}, int64_t{128} * 28 * 28 * 32 * 4},  // batch and channels
       {{DType::f32, {0, 5}}, 0},
   };
-  for (const Case& c : cases) EXPECT_EQ(padded_bytes(c.type), c.bytes) << c.type.to_string();
+  for (const Case& c : cases)
+    EXPECT_EQ(runtime::padded_bytes(c.type), c.bytes) << c.type.to_string();
 }
 
 // A model over batches of 16 examples of 4 numbers.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "systole/graph/op_def.h"
+#include "systole/runtime/tpu_tiles.h"
 
 namespace systole::estimator {
 namespace {
@@ -35,7 +36,7 @@ TensorMemory memory_of(std::string what, const TensorType& type) {
   return {.what = std::move(what),
           .type = type,
           .bytes = type.shape.num_elements() * dtype_info(type.dtype).size,
-          .padded_bytes = padded_bytes(type)};
+          .padded_bytes = runtime::padded_bytes(type)};
 }
 
 // Tracks live intermediate results through a step.

@@ -1,0 +1,124 @@
+#include "apps/systole/train/step_prediction.h"
+
+#include <fmt/core.h>
+
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/profile/prediction/dense_net.h"
+#include "systole/profile/prediction/program_cost.h"
+
+namespace systole::app {
+namespace {
+
+using profile::StepPrediction;
+using profile::TpuSystem;
+
+CheckReport report_for(TrainingConfig config, const InputFn& input, int64_t batch_size) {
+  config.estimator.train_batch_size = batch_size;
+  return TPUEstimator(config.estimator).check(input);
+}
+
+// The report of a model of which each core gets as many examples as on `system`.
+CheckReport report_on(const TpuSystem& system, const TrainingConfig& config, const InputFn& input) {
+  const int64_t batch = config.estimator.train_batch_size.value_or(0);
+  if (batch == 0) {
+    throw invalid_argument("estimator.train_batch_size: got none, expected one for {}",
+                           system.name);
+  }
+  if (batch % system.cores != 0) {
+    throw invalid_argument(
+        "estimator.train_batch_size: got {}, expected a multiple of the {} cores "
+        "of {}",
+        batch, system.cores, system.name);
+  }
+  CheckReport report = report_for(config, input, batch);
+  const int64_t of_core = batch / system.cores;
+  if (report.step.batch_size == of_core || report.step.batch_size == 0) return report;
+  // The configured number of cores is another one.
+  return report_for(config, input, of_core * (batch / report.step.batch_size));
+}
+
+StepPrediction predict_model(const CheckReport& report, const TpuSystem& system) {
+  if (report.step.module == nullptr) {
+    throw failed_precondition(
+        "model: program of a step, got none, expected one: correct what `systole check` names "
+        "without --predict");
+  }
+  profile::StepCost cost = profile::cost_of(*report.step.module);
+  // Without CrossShardOptimizer, as on one core, the program has no sums over cores.
+  cost.all_reduce_bytes =
+      std::max(cost.all_reduce_bytes, static_cast<double>(report.step.gradient_bytes));
+  cost.infeed_bytes = static_cast<double>(report.step.input_bytes);
+  cost.resident_bytes = static_cast<double>(report.memory.total());
+  return profile::predict(cost, system);
+}
+
+// "3 h 25 min", "12.4 s".
+std::string duration(double seconds) {
+  if (seconds < 60) return fmt::format("{:.3g} s", seconds);
+  const auto minutes = static_cast<int64_t>(seconds / 60 + 0.5);
+  return minutes < 60 ? fmt::format("{} min", minutes)
+                      : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+void print_training(const StepPredictionOptions& options, int64_t steps, double step_seconds) {
+  if (steps <= 0) return;
+  const double seconds = static_cast<double>(steps) * step_seconds;
+  fmt::print("{} steps    {}", steps, duration(seconds));
+  if (options.price > 0) fmt::print(", price {:.2f}", options.price * seconds / 3600);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void print_prediction(const TrainingConfig& config, const InputFn& input,
+                      const StepPredictionOptions& options) {
+  const TpuSystem system = profile::tpu_system(options.system);
+  const StepPrediction prediction = predict_model(report_on(system, config, input), system);
+  const auto batch = static_cast<double>(*config.estimator.train_batch_size);
+  fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", system.name, batch,
+             batch / prediction.step_seconds, prediction.to_string());
+  const int64_t steps = options.steps > 0
+                            ? options.steps
+                            : config.train.max_steps.value_or(config.train.steps.value_or(0));
+  print_training(options, steps, prediction.step_seconds);
+}
+
+void print_table_prediction(const StepPredictionOptions& options) {
+  const TpuSystem system = profile::tpu_system(options.system);
+  const auto nets =
+      profile::read_dense_nets(read_file(default_file_system(), options.csv), options.csv);
+  fmt::print("layers  nodes  input  output  batch  predicted ms  measured ms  error %  limit\n");
+  for (const profile::DenseNet& net : nets) {
+    const StepPrediction p = profile::predict(profile::cost_of(net, system.cores), system);
+    const double ms = 1e3 * p.step_seconds;
+    const std::string measured = net.steps_per_second
+                                     ? fmt::format("{:.3f}", 1e3 / *net.steps_per_second)
+                                 : net.out_of_memory ? "OOM"
+                                                     : "-";
+    const std::string error =
+        net.steps_per_second && p.fits()
+            ? fmt::format("{:+.1f}", 100 * (1e-3 * ms * *net.steps_per_second - 1))
+            : "-";
+    fmt::print("{:6}  {:5}  {:5}  {:6}  {:5}  {:>12}  {:>11}  {:>7}  {}\n", net.hidden_layers,
+               net.nodes, net.input, net.output, net.global_batch,
+               p.fits() ? fmt::format("{:.3f}", ms) : "OOM", measured, error,
+               p.fits() ? p.limit : "memory size");
+  }
+  const auto print_errors = [&](const char* what, const std::vector<profile::DenseNet>& some) {
+    const profile::PredictionErrors errors = profile::prediction_errors(some, system);
+    if (errors.memory_count == 0) return;
+    fmt::print(
+        "{}: {} measured, median error {:.1f} %, 90th percentile {:.1f} %; whether it fits "
+        "into memory: {} of {} right\n",
+        what, errors.count, 100 * errors.median, 100 * errors.percentile_90, errors.memory_right,
+        errors.memory_count);
+  };
+  std::vector<profile::DenseNet> fitted;
+  std::vector<profile::DenseNet> test;
+  for (const profile::DenseNet& net : nets)
+    (profile::is_of_training_half(net) ? fitted : test).push_back(net);
+  print_errors("half of the calibration", fitted);
+  print_errors("other half", test);
+}
+
+}  // namespace systole::app

@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/hlo/text/text.h"
+#include "systole/io/file_systems/local_file_system.h"
+#include "systole/profile/prediction/dense_net.h"
+#include "systole/profile/prediction/program_cost.h"
+#include "systole/profile/prediction/resnet50.h"
+
+namespace systole::profile {
+namespace {
+
+TEST(TpuSystem, HasThePublishedPeaks) {
+  EXPECT_NEAR(tpu_system("v2-8").generation->peak_flops() * 8, 183.5e12, 0.1e12);
+  EXPECT_NEAR(tpu_system("v3-8").generation->peak_flops() * 8, 492.8e12, 0.1e12);
+  EXPECT_EQ(tpu_system("v3-2048").hosts(), 256);
+  EXPECT_EQ(testing::error_of([] { tpu_system("v4-8"); }),
+            "INVALID_ARGUMENT: TPU: name, got 'v4-8', expected one of v2-8, v2-32, v2-128, v2-256, "
+            "v2-512, v3-8, v3-32, v3-128, v3-256, v3-512, v3-1024, v3-2048");
+}
+
+TEST(Prediction, CountsCyclesOfPaddedProducts) {
+  EXPECT_EQ(product_cycles(8, 128, 128), 8);
+  EXPECT_EQ(product_cycles(9, 129, 129), 16 * 2 * 2);
+  // The other operand passes through.
+  EXPECT_EQ(product_cycles(1024, 128, 8), 8 * 8);
+}
+
+// The product of a published profile: X[32,1024,8192] W[8192,32768] over 4 x 2 cores, 96 ms.
+TEST(Prediction, AgreesWithALargeMeasuredProduct) {
+  const int64_t m = int64_t{32} * 1024 / 4;
+  const int64_t n = 32768 / 2;
+  const StepCost step{.ops = {{.name = "product", .matrix_cycles = product_cycles(m, 8192, n)}}};
+  EXPECT_NEAR(predict(step, tpu_system("v2-8")).compute_seconds, 96e-3, 0.15 * 96e-3);
+}
+
+TEST(Prediction, AddsWhatDoesNotOverlap) {
+  StepCost step{.ops = {{.name = "a", .memory_bytes = 1e9}, {.name = "b", .vector_ops = 1}},
+                .all_reduce_bytes = 1e6,
+                .infeed_bytes = 1e3};
+  const TpuCalibration c;
+  const StepPrediction p = predict(step, tpu_system("v2-8"));
+  EXPECT_NEAR(p.compute_seconds, 1e9 / (350e9 * c.memory_share), 1e-6);
+  EXPECT_NEAR(p.overhead_seconds, c.step_seconds + 2 * c.op_seconds, 1e-9);
+  EXPECT_NEAR(p.all_reduce_seconds, 1e6 * 1.75 / c.all_reduce_bytes_per_second, 1e-9);
+  EXPECT_NEAR(p.step_seconds, p.compute_seconds + p.overhead_seconds + p.all_reduce_seconds, 1e-9);
+  EXPECT_EQ(p.limit, "memory");
+  EXPECT_EQ(p.ops[0].limit, "memory");
+  EXPECT_EQ(p.ops[1].limit, "overhead");
+  step.infeed_bytes = 1e9;
+  EXPECT_EQ(predict(step, tpu_system("v2-8")).limit, "infeed");
+}
+
+TEST(DenseNets, ReadsTables) {
+  const auto nets = read_dense_nets(
+      "nodes,hidden_layers,input,output,global_batch,steps_per_second\r\n"
+      "32,4,2000,200,64,OOM\n\n64,5,8000,10,128,12.5\n1,1,1,1,1,\n",
+      "nets.csv");
+  ASSERT_EQ(nets.size(), 3U);
+  EXPECT_TRUE(nets[0].out_of_memory);
+  EXPECT_EQ(nets[1].hidden_layers, 5);
+  EXPECT_EQ(nets[1].nodes, 64);
+  EXPECT_EQ(nets[1].steps_per_second, 12.5);
+  EXPECT_FALSE(nets[2].is_measured());
+}
+
+TEST(DenseNets, NamesTheLineOfAnError) {
+  const std::string header =
+      "hidden_layers\tnodes\tinput\toutput\tglobal_batch\tsteps_per_second\n";
+  struct Case {
+    std::string text;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"", "n.tsv: table, got no line"},
+      {"nodes,input\n", "n.tsv:1: columns, got no 'hidden_layers', expected it"},
+      {header + "4\t32\t2000\t200\n",
+       "n.tsv:2: global_batch, got '', expected a whole number in [1, 2147483648]"},
+      {header + "4\t-3\t2000\t200\t64\t1\n",
+       "n.tsv:2: nodes, got '-3', expected a whole number in [1, 2147483648]"},
+      {header + "4\t3\t2000\t200\t64\tnan\n",
+       "n.tsv:2: steps_per_second, got 'nan', expected a positive number, OOM or nothing"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(testing::error_of([&] { read_dense_nets(c.text, "n.tsv"); }),
+              std::string("INVALID_ARGUMENT: ") + c.error);
+  }
+}
+
+// The program of a network of one hidden layer, forward only, has the products of its table row.
+TEST(ProgramCost, CountsProductsAsTheTableDoes) {
+  const auto program = hlo::parse(R"(
+func.func @main(%x: tensor<16x2000xbf16>, %w: tensor<2000x512xbf16>, %v: tensor<512x200xbf16>) -> tensor<16x200xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x2000xbf16>, tensor<2000x512xbf16>) -> tensor<16x512xbf16>
+  %1 = stablehlo.tanh %0 : tensor<16x512xbf16>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<16x512xbf16>, tensor<512x200xbf16>) -> tensor<16x200xbf16>
+  return %2 : tensor<16x200xbf16>
+})");
+  const StepCost step = cost_of(*program);
+  ASSERT_EQ(step.ops.size(), 3U);
+  const StepCost table = cost_of(DenseNet{1, 512, 2000, 200, 128, {}, false}, 8);
+  EXPECT_EQ(step.ops[0].matrix_cycles, table.ops[0].matrix_cycles);
+  EXPECT_EQ(step.ops[2].matrix_cycles, table.ops[5].matrix_cycles);
+  EXPECT_EQ(step.ops[0].flops, table.ops[0].flops);
+  EXPECT_EQ(step.ops[1].vector_ops, 16 * 512 * 16);
+}
+
+TEST(ProgramCost, CountsConvolutionsLoopsAndSums) {
+  const auto program = hlo::parse(R"(
+func.func @main(%x: tensor<8x16x16x64xf32>, %k: tensor<3x3x64x128xf32>) -> tensor<8x16x16x128xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x16x16x64xf32>, tensor<3x3x64x128xf32>) -> tensor<8x16x16x128xf32>
+  %1 = "stablehlo.all_reduce"(%0) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {replica_groups = dense<> : tensor<0x0xi64>} : (tensor<8x16x16x128xf32>) -> tensor<8x16x16x128xf32>
+  return %1 : tensor<8x16x16x128xf32>
+})");
+  const StepCost step = cost_of(*program);
+  ASSERT_EQ(step.ops.size(), 1U);
+  EXPECT_EQ(step.ops[0].matrix_cycles, product_cycles(8 * 16 * 16, 9 * 64, 128));
+  EXPECT_EQ(step.all_reduce_bytes, 8.0 * 16 * 16 * 128 * 4);
+}
+
+// MLPerf 0.5: 232 ms a step of 1,024 images on v2-8, 140 ms on v3-8. Nothing is fitted to them.
+TEST(Resnet50, PredictsMeasuredSteps) {
+  const StepCost step = resnet50_cost(1024 / 8);
+  double flops = 0;
+  for (const OpCost& op : step.ops) flops += op.flops;
+  EXPECT_NEAR(flops / 128, 24.5e9, 0.3e9) << "an image, forward and backward";
+  EXPECT_NEAR(predict(step, tpu_system("v2-8")).device_seconds, 0.232, 0.2 * 0.232);
+  EXPECT_NEAR(predict(step, tpu_system("v3-8")).device_seconds, 0.140, 0.2 * 0.140);
+}
+
+// The measured networks, of which half are never seen by the calibration.
+TEST(DenseNets, PredictsMeasuredRates) {
+  const std::string path = "../shared/data/paradnn/tpu_v2_8_fc.tsv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not beside the checkout";
+  std::vector<DenseNet> nets = read_dense_nets(read_file(local_file_system(), path), path);
+  EXPECT_EQ(nets.size(), 964U);
+  std::erase_if(nets, is_of_training_half);
+  const PredictionErrors errors = prediction_errors(nets, tpu_system("v2-8"));
+  EXPECT_GT(errors.count, 400);
+  EXPECT_LE(errors.median, 0.15);
+  EXPECT_LE(errors.percentile_90, 0.35);
+  EXPECT_GE(errors.memory_right, 0.95 * errors.memory_count);
+}
+
+}  // namespace
+}  // namespace systole::profile

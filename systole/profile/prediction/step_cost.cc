@@ -1,0 +1,98 @@
+#include "systole/profile/prediction/step_cost.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+namespace systole::profile {
+namespace {
+
+constexpr int64_t kLanes = 128;
+constexpr int64_t kSublanes = 8;
+
+int64_t blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+OpTime time_of(const OpCost& cost, const TpuGeneration& core, const TpuCalibration& calibration) {
+  const double matrix =
+      cost.matrix_cycles / (core.clock_hz * core.matrix_units * calibration.matrix_share);
+  const double vector = cost.vector_ops / core.vector_ops_per_second;
+  const double memory = cost.memory_bytes / (core.hbm_bytes_per_second * calibration.memory_share);
+  OpTime time{.cost = cost, .seconds = std::max({matrix, vector, memory})};
+  time.limit = time.seconds < calibration.op_seconds ? "overhead"
+               : time.seconds == matrix              ? "matrix unit"
+               : time.seconds == vector              ? "vector unit"
+                                                     : "memory";
+  return time;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:9.3f} ms", 1e3 * seconds); }
+
+}  // namespace
+
+double product_cycles(int64_t m, int64_t k, int64_t n) {
+  const auto cycles = [&](int64_t rows, int64_t columns) {
+    return static_cast<double>(blocks(rows, kSublanes) * kSublanes) *
+           static_cast<double>(blocks(k, kLanes)) * static_cast<double>(blocks(columns, kLanes));
+  };
+  return std::min(cycles(m, n), cycles(n, m));
+}
+
+StepPrediction predict(const StepCost& step, const TpuSystem& system,
+                       const TpuCalibration& calibration) {
+  const TpuGeneration& core = *system.generation;
+  const double cores = system.cores;
+  StepPrediction p;
+  std::map<std::string, double> seconds_by_limit;
+  double flops = 0;
+  for (const OpCost& cost : step.ops) {
+    p.ops.push_back(time_of(cost, core, calibration));
+    p.compute_seconds += p.ops.back().seconds;
+    seconds_by_limit[p.ops.back().limit] += p.ops.back().seconds;
+    flops += cost.flops;
+  }
+  p.overhead_seconds =
+      calibration.step_seconds + calibration.op_seconds * static_cast<double>(step.ops.size());
+  p.all_reduce_seconds =
+      step.all_reduce_bytes * 2 * (cores - 1) / cores / calibration.all_reduce_bytes_per_second;
+  const double cores_of_host = cores / system.hosts();
+  p.infeed_seconds = calibration.infeed_seconds +
+                     step.infeed_bytes * cores_of_host / calibration.infeed_bytes_per_second;
+  p.device_seconds = p.compute_seconds + p.all_reduce_seconds + p.overhead_seconds;
+  p.step_seconds = std::max(p.device_seconds, p.infeed_seconds);
+  p.matrix_share = flops / p.step_seconds / core.peak_flops();
+  p.memory_bytes = step.resident_bytes;
+  p.memory_limit = static_cast<double>(core.hbm_bytes) - calibration.reserved_memory;
+  seconds_by_limit["overhead"] += p.overhead_seconds;
+  seconds_by_limit["all-reduce"] = p.all_reduce_seconds;
+  p.limit = p.infeed_seconds > p.device_seconds
+                ? "infeed"
+                : std::ranges::max_element(seconds_by_limit, {}, [](const auto& part) {
+                    return part.second;
+                  })->first;
+  return p;
+}
+
+std::string StepPrediction::to_string(size_t count) const {
+  std::string text = fmt::format(
+      "step        {}, limited by {}\n  compute   {}\n  all-reduce{}\n  overhead  {}\n"
+      "  infeed    {}, beside the others\nmatrix unit {:6.2f} % of its peak\n",
+      milliseconds(step_seconds), limit, milliseconds(compute_seconds),
+      milliseconds(all_reduce_seconds), milliseconds(overhead_seconds),
+      milliseconds(infeed_seconds), 100 * matrix_share);
+  if (memory_bytes > 0) {
+    text += fmt::format("memory      {:6.2f} GB of {:.2f} GB a core{}\n", memory_bytes * 1e-9,
+                        memory_limit * 1e-9, fits() ? "" : ": does not fit");
+  }
+  std::vector<const OpTime*> longest;
+  for (const OpTime& op : ops) longest.push_back(&op);
+  std::ranges::stable_sort(longest, std::greater<>(), [](const OpTime* op) { return op->seconds; });
+  longest.resize(std::min(count, longest.size()));
+  if (!longest.empty()) text += "longest operations:\n";
+  for (const OpTime* op : longest) {
+    text += fmt::format("  {}  {:<11}  {}\n", milliseconds(op->seconds), op->limit, op->cost.name);
+  }
+  return text;
+}
+
+}  // namespace systole::profile
