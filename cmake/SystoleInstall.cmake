@@ -23,3 +23,6 @@ install(FILES "${PROJECT_BINARY_DIR}/systoleConfig.cmake"
 if(TARGET systole_app)
   install(TARGETS systole_app RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+if(TARGET systole_pjrt)
+  install(TARGETS systole_pjrt LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()

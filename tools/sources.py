@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CODE = ("systole", "apps", "examples", "bench", "tests")
+CODE = ("systole", "apps", "plugin", "examples", "bench", "tests")
 CPP = (".h", ".cc")
 CACHE = ROOT / "build" / "lint"
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "apps/systole/command.h"
+#include "systole/base/error.h"
 #include "systole/profile/machine.h"
 #include "systole/runtime/registry.h"
 
@@ -18,16 +19,21 @@ void print_machine() {
              profile::num_cores(), fmt::join(profile::cpu_extensions(), ", "));
 }
 
+// Errors: those of making the client.
+void print_devices(const std::string& backend, std::string_view indent) {
+  for (const runtime::Device& device : runtime::client(backend).devices()) {
+    const std::string memory =
+        device.memory_bytes == 0
+            ? ""
+            : fmt::format(", {:.1f} GiB", static_cast<double>(device.memory_bytes) / (1 << 30));
+    fmt::print("{}{:<12} {}{}\n", indent, device.name, device.kind, memory);
+  }
+}
+
 void print_backends() {
   fmt::print("\nbackends\n");
   for (const std::string& name : runtime::backend_names()) {
-    for (const runtime::Device& device : runtime::client(name).devices()) {
-      const std::string memory =
-          device.memory_bytes == 0
-              ? ""
-              : fmt::format(", {:.1f} GiB", static_cast<double>(device.memory_bytes) / (1 << 30));
-      fmt::print("  {:<12} {}{}\n", device.name, device.kind, memory);
-    }
+    if (name != "pjrt") print_devices(name, "  ");
   }
   fmt::print(
       "  {:<12} the virtual TPU: session target 'local', 8 cores of which a plain graph uses one\n",
@@ -41,19 +47,33 @@ std::string_view environment(const char* name) {
 
 void print_plugin(std::string_view name, std::string_view path) {
   const bool there = std::filesystem::exists(path);
-  fmt::print("  {:<12} {} ({})\n", name, path,
-             there ? "found; this version cannot drive plugins yet" : "no such file");
+  fmt::print("  {:<12} {}{}\n", name, path, there ? "" : " (no such file)");
+  if (!there) return;
+  try {
+    print_devices(fmt::format("pjrt:{}", path), "    ");
+  } catch (const Error& error) {
+    fmt::print("    {}\n", error.what());
+  }
+}
+
+// The plugin that is built with this program.
+std::string own_plugin() {
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (program.parent_path().parent_path() / "lib" / "libsystole_pjrt.so").string();
 }
 
 // Where JAX and PyTorch/XLA look for PJRT plugins: "name:path,name:path", and libtpu's own
-// variable.
+// variable; and our own.
 void print_plugins() {
   fmt::print("\nPJRT plugins\n");
   const std::string_view libtpu = environment("TPU_LIBRARY_PATH");
   std::string_view rest = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
-  if (libtpu.empty() && rest.empty()) {
-    fmt::print("  none named by TPU_LIBRARY_PATH or PJRT_NAMES_AND_LIBRARY_PATHS\n");
+  const std::string_view chosen = environment("SYSTOLE_PJRT_PLUGIN");
+  if (const std::string own = own_plugin(); std::filesystem::exists(own)) {
+    print_plugin("systole", own);
   }
+  if (chosen.find('/') != std::string_view::npos) print_plugin("(default)", chosen);
   if (!libtpu.empty()) print_plugin("tpu", libtpu);
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));

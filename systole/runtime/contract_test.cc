@@ -1,5 +1,6 @@
-// What every client promises: see client.h. Runs on cpu, reference, and a fake over each that works
-// later, out of order and without memory that the host can read.
+// What every client promises: see client.h. Runs on cpu, reference, each of them behind Systole's
+// PJRT plugin, and a fake over each that works later, out of order and without memory that the host
+// can read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -328,11 +329,17 @@ TEST_P(ClientContract, ServesSeveralThreads) {
 
 INSTANTIATE_TEST_SUITE_P(
     Clients, ClientContract,
-    ::testing::Values(NamedClient{"cpu", []() -> Client& { return client("cpu"); }},
-                      NamedClient{"reference", []() -> Client& { return client("reference"); }},
-                      NamedClient{"fake_over_reference",
-                                  []() -> Client& { return fake_over("reference"); }},
-                      NamedClient{"fake_over_cpu", []() -> Client& { return fake_over("cpu"); }}),
+    ::testing::Values(
+        NamedClient{"cpu", []() -> Client& { return client("cpu"); }},
+        NamedClient{"reference", []() -> Client& { return client("reference"); }},
+        NamedClient{"fake_over_reference", []() -> Client& { return fake_over("reference"); }},
+        NamedClient{"fake_over_cpu", []() -> Client& { return fake_over("cpu"); }},
+        NamedClient{"pjrt_over_cpu", []() -> Client& { return client("pjrt:systole"); }},
+        NamedClient{"pjrt_over_reference",
+                    []() -> Client& {
+                      return client("pjrt:systole?backend=reference",
+                                    {{"program_format", std::string("text")}});
+                    }}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -38,8 +38,12 @@ void ensure_registered() {
 
 // REQUIRES: the registry's lock.
 Entry& find_entry(std::string_view name) {
-  const auto it = registry().entries.find(name);
-  if (it != registry().entries.end()) return it->second;
+  const size_t colon = name.find(':');
+  const auto it = registry().entries.find(name.substr(0, colon));
+  if (it != registry().entries.end() &&
+      (colon == std::string_view::npos || !it->second.backend.address_option.empty())) {
+    return it->second;
+  }
   std::vector<std::string_view> names;
   for (const auto& [known, entry] : registry().entries) names.push_back(known);
   throw not_found("runtime: backend, got '{}', expected one of {}", name, fmt::join(names, ", "));
@@ -63,7 +67,11 @@ Client& client(std::string_view name, const ClientOptions& options) {
   {
     const std::lock_guard lock(registry().mutex);
     Entry& found = find_entry(name);
-    resolved = resolve_options(name, found.backend.options, options);
+    ClientOptions given = options;
+    if (const size_t colon = name.find(':'); colon != std::string_view::npos) {
+      given[found.backend.address_option] = std::string(name.substr(colon + 1));
+    }
+    resolved = resolve_options(found.backend.name, found.backend.options, given);
     shared = &found.clients[resolved];
     entry = &found;
   }

@@ -18,6 +18,8 @@ namespace systole::runtime {
 struct Backend {
   std::string name;
   std::vector<OptionDef> options;
+  // The option that the text behind the colon of "name:text" sets; "": names have no such text.
+  std::string address_option = {};
   std::function<std::unique_ptr<Client>(const ClientOptions&)> make;
 };
 
@@ -26,8 +28,9 @@ struct Backend {
 void register_backend(Backend backend);
 
 // The backend's client under these options, created at first use, shared by all who ask for the
-// same name and values; lives until exit. Errors: NOT_FOUND lists the backends; those of
-// resolve_options(); those of making the client, which the next call tries again. Thread-safe.
+// same name and values; lives until exit. `name` is "cpu", or "pjrt:libtpu.so" for a backend with
+// an address_option. Errors: NOT_FOUND lists the backends; those of resolve_options(); those of
+// making the client, which the next call tries again. Thread-safe.
 Client& client(std::string_view name, const ClientOptions& options = {});
 
 // The options that a backend takes. Errors: NOT_FOUND. Valid until exit.

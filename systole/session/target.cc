@@ -52,6 +52,7 @@ class TargetSchemes {
     add(this_machine_scheme());
     add(virtual_tpu_scheme());
     add(worker_scheme());
+    add(pjrt_scheme());
   }
 
   // REQUIRES: the lock.

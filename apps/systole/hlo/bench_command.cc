@@ -219,7 +219,7 @@ void add_bench_command(CommandLine& line) {
   line.option("file", options->file, "StableHLO text or MLIR bytecode; - is standard input")
       .required();
   line.option("--backend", options->backend, "The backend that runs the program")
-      .one_of({"cpu", "reference"})
+      .value_name(kBackendNames)
       .show_default();
   line.option("--runs", options->runs, "Number of timed runs; 0: as many as take about a second")
       .show_default()

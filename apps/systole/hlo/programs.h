@@ -36,7 +36,11 @@ void add_main(hlo::Module& module, std::span<const hlo::Computation* const> func
 // first operand.
 int remove_checks(hlo::Module& module);
 
-// Returns the backend of that name. Errors: NOT_FOUND with the available names.
+// What --backend takes.
+inline constexpr const char* kBackendNames = "cpu|reference|pjrt:PLUGIN";
+
+// Returns the backend of that name. Errors: NOT_FOUND with the available names; those of a plugin
+// that cannot be loaded.
 runtime::Client& backend(const std::string& name);
 
 }  // namespace systole::app

@@ -54,7 +54,7 @@ void add_run_command(CommandLine& line) {
   line.option("file", options->file, "StableHLO text or MLIR bytecode; - is standard input")
       .required();
   line.option("--backend", options->backend, "The backend that runs the program")
-      .one_of({"cpu", "reference"})
+      .value_name(kBackendNames)
       .show_default();
   line.option("--input", options->inputs, "Value of a parameter of main")
       .value_name("NUMBER=FILE.npy");

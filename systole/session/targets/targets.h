@@ -8,5 +8,6 @@ namespace systole {
 TargetScheme this_machine_scheme();  // ""
 TargetScheme virtual_tpu_scheme();   // "local"
 TargetScheme worker_scheme();        // "grpc"
+TargetScheme pjrt_scheme();          // "pjrt"
 
 }  // namespace systole

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <cstring>
+
+#include "plugin/error.h"
+#include "plugin/functions.h"
+#include "plugin/objects.h"
+
+namespace systole::plugin {
+namespace {
+
+using runtime::Argument;
+using runtime::Result;
+
+constexpr std::string_view kExecute = "PJRT_LoadedExecutable_Execute";
+
+// The arguments of one parameter, by replica.
+class Column {
+ public:
+  Column(const PJRT_LoadedExecutable_Execute_Args& args, size_t parameter) {
+    buffers_.reserve(args.num_devices);
+    for (size_t d = 0; d < args.num_devices; ++d) {
+      buffers_.push_back(args.argument_lists[d][parameter]);
+    }
+    array_ = array_of(*buffers_[0]);
+  }
+
+  const std::vector<PJRT_Buffer*>& buffers() const { return buffers_; }
+  // The array of the first buffer.
+  const std::shared_ptr<runtime::Buffer>& array() const { return array_; }
+
+  // Whether the buffers are the slices of one array, in order.
+  bool is_stacked() const {
+    for (size_t r = 0; r < buffers_.size(); ++r) {
+      if (buffers_[r]->slice != static_cast<int>(r)) return false;
+      if (r > 0 && array_of(*buffers_[r]) != array_) return false;
+    }
+    return true;
+  }
+
+  // Whether nobody but these buffers holds their array.
+  bool may_donate() const {
+    int64_t holders = 1;  // array_
+    for (const PJRT_Buffer* buffer : buffers_) {
+      if (buffer->external_references > 0) return false;
+      const std::lock_guard lock(buffer->mutex);
+      if (buffer->array == array_) ++holders;
+    }
+    return array_.use_count() == holders;
+  }
+
+  // Copies the buffers' elements to an array with the replicas as its first axis.
+  Tensor stack(const TensorType& type) const {
+    Tensor all(type);
+    auto* place = static_cast<std::byte*>(all.raw());
+    for (const PJRT_Buffer* buffer : buffers_) {
+      const Tensor elements = elements_of(*buffer);
+      const auto size = static_cast<size_t>(elements.byte_size());
+      if (size > 0) std::memcpy(place, elements.raw(), size);
+      place += size;
+    }
+    return all;
+  }
+
+ private:
+  std::vector<PJRT_Buffer*> buffers_;
+  std::shared_ptr<runtime::Buffer> array_;
+};
+
+// The options that this plugin reads. The caller's struct may be of an older version.
+PJRT_ExecuteOptions read_options(const PJRT_ExecuteOptions* given) {
+  PJRT_ExecuteOptions options{};
+  if (given == nullptr) return options;
+  check_struct("PJRT_ExecuteOptions", given, kSmallestStruct<PJRT_ExecuteOptions>);
+  std::memcpy(&options, given, std::min(given->struct_size, sizeof(options)));
+  if (options.num_send_ops > 0 || options.num_recv_ops > 0) {
+    throw unimplemented("{}: send and receive callbacks, which the systole plugin does not have",
+                        kExecute);
+  }
+  return options;
+}
+
+void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
+  const Program& program = *args.executable->program;
+  if (args.num_args != program.parameters.size()) {
+    throw invalid_argument("{}: number of arguments of '{}', got {}, expected {}", kExecute,
+                           program.name, args.num_args, program.parameters.size());
+  }
+  const size_t replicas = args.executable->devices.size();
+  if (args.num_devices != replicas) {
+    throw invalid_argument(
+        "{}: num_devices of '{}', got {}, expected {}: all replicas run in one call", kExecute,
+        program.name, args.num_devices, replicas);
+  }
+  for (size_t d = 0; d < args.num_devices; ++d) {
+    for (size_t p = 0; p < args.num_args; ++p) {
+      const PJRT_Buffer& buffer = *args.argument_lists[d][p];
+      if (buffer.type == program.parameters[p]) continue;
+      throw invalid_argument("{}: argument {} of '{}', got {}, expected {}", kExecute, p,
+                             program.name, buffer.type, program.parameters[p]);
+    }
+  }
+}
+
+// One call of a program: its arguments, and where its results go.
+class Call {
+ public:
+  explicit Call(const PJRT_LoadedExecutable_Execute_Args& args)
+      : args_(args),
+        program_(*args.executable->program),
+        executable_(*args.executable->executable),
+        options_(read_options(args.options)) {
+    check_call(args_);
+    bind_arguments();
+    arrays_.resize(program_.results.size());
+    new_buffers_.resize(program_.results.size());
+    for (size_t k = 0; k < new_buffers_.size(); ++k) {
+      const int parameter = program_.aliased_parameter[k];
+      const bool in_place = parameter >= 0 && arguments_[static_cast<size_t>(parameter)].donate;
+      if (in_place) arrays_[k] = columns_[static_cast<size_t>(parameter)].array();
+      results_.push_back({.device = in_place ? nullptr : &new_buffers_[k]});
+    }
+  }
+
+  void run() {
+    done_ = executable_.execute(arguments_, results_);
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      if (arrays_[k] == nullptr) arrays_[k] = std::move(new_buffers_[k]);
+    }
+    delete_donors();
+  }
+
+  void give_results() const {
+    const std::span<const TensorType> types = executable_.result_types();
+    for (size_t d = 0; d < args_.num_devices; ++d) {
+      PJRT_Device* const device =
+          args_.execute_device != nullptr ? args_.execute_device : args_.executable->devices[d];
+      for (size_t k = 0; k < arrays_.size(); ++k) {
+        const bool whole = types[k] == program_.results[k];
+        args_.output_lists[d][k] =
+            make_buffer(args_.executable->client, device, program_.results[k], arrays_[k],
+                        whole ? -1 : static_cast<int>(d));
+      }
+      if (args_.device_complete_events != nullptr) {
+        args_.device_complete_events[d] = make_event(done_);
+      }
+    }
+  }
+
+ private:
+  bool is_donatable(size_t parameter) const {
+    const std::span<const int64_t> kept(options_.non_donatable_input_indices,
+                                        options_.num_non_donatable_input_indices);
+    return std::ranges::find(kept, static_cast<int64_t>(parameter)) == kept.end();
+  }
+
+  void bind_arguments() {
+    const size_t count = args_.num_args;
+    columns_.reserve(count);
+    copies_.reserve(count);
+    arguments_.reserve(count);
+    for (size_t p = 0; p < count; ++p) {
+      const Column& column = columns_.emplace_back(args_, p);
+      const TensorType& type = executable_.parameter_types()[p];
+      // A program of several replicas takes whole arrays, or one value for all.
+      const bool in_place =
+          type == program_.parameters[p] ? column.buffers()[0]->slice < 0 : column.is_stacked();
+      if (in_place) {
+        arguments_.push_back(
+            {.buffer = column.array().get(),
+             .donate = program_.donated[p] && is_donatable(p) && column.may_donate()});
+        continue;
+      }
+      copies_.push_back(type == program_.parameters[p] ? elements_of(*column.buffers()[0])
+                                                       : column.stack(type));
+      arguments_.push_back({.host = &copies_.back()});
+    }
+  }
+
+  void delete_donors() const {
+    for (size_t p = 0; p < columns_.size(); ++p) {
+      if (!program_.donors[p] || !is_donatable(p)) continue;
+      for (PJRT_Buffer* const buffer : columns_[p].buffers()) {
+        const std::lock_guard lock(buffer->mutex);
+        buffer->array.reset();
+      }
+    }
+  }
+
+  const PJRT_LoadedExecutable_Execute_Args& args_;
+  const Program& program_;
+  runtime::Executable& executable_;
+  PJRT_ExecuteOptions options_;
+  std::vector<Column> columns_;  // by parameter
+  std::vector<Tensor> copies_;   // of arguments that are in several arrays
+  std::vector<Argument> arguments_;
+  std::vector<Result> results_;
+  std::vector<std::unique_ptr<runtime::Buffer>> new_buffers_;  // by result; null: in place
+  std::vector<std::shared_ptr<runtime::Buffer>> arrays_;       // by result
+  runtime::Event done_;
+};
+
+}  // namespace
+
+PJRT_Error* loaded_executable_execute(PJRT_LoadedExecutable_Execute_Args* args) {
+  return run(kExecute, args, [](PJRT_LoadedExecutable_Execute_Args& a) {
+    if (a.executable->executable == nullptr) {
+      throw failed_precondition("{}: '{}' was deleted", kExecute, a.executable->program->name);
+    }
+    Call call(a);
+    call.run();
+    call.give_results();
+  });
+}
+
+PJRT_Error* execute_context_create(PJRT_ExecuteContext_Create_Args* args) {
+  return run("PJRT_ExecuteContext_Create", args,
+             [](PJRT_ExecuteContext_Create_Args& a) { a.context = new PJRT_ExecuteContext(); });
+}
+
+PJRT_Error* execute_context_destroy(PJRT_ExecuteContext_Destroy_Args* args) {
+  return run("PJRT_ExecuteContext_Destroy", args,
+             [](PJRT_ExecuteContext_Destroy_Args& a) { delete a.context; });
+}
+
+}  // namespace systole::plugin

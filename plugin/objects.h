@@ -1,0 +1,202 @@
+// What the handles of the PJRT C API point to. The API declares these names at global scope.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "systole/hlo/ir/module.h"
+#include "systole/pjrt_abi/compile_options.h"
+#include "systole/pjrt_abi/pjrt_c_api.h"
+#include "systole/runtime/client.h"
+
+namespace systole::plugin {
+
+// Named values with the memory of their strings and lists. Not copyable: values point into it.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  void add(std::string name, std::string value);
+  void add(std::string name, int64_t value);
+  void add(std::string name, float value);
+  void add(std::string name, std::vector<int64_t> value);
+
+  const PJRT_NamedValue* data() const { return values_.data(); }
+  size_t size() const { return values_.size(); }
+
+ private:
+  PJRT_NamedValue& append(std::string name, PJRT_NamedValue_Type type);
+
+  std::vector<PJRT_NamedValue> values_;
+  std::vector<std::unique_ptr<std::string>> strings_;
+  std::vector<std::unique_ptr<std::vector<int64_t>>> lists_;
+};
+
+// A program that was compiled, and what the API tells about it. Immutable.
+struct Program {
+  std::string code;  // as given, with `format`
+  std::string format;
+  std::string options_bytes;
+  pjrt_abi::CompileOptions options;
+  std::string name;
+  std::string fingerprint;  // of code and options
+  runtime::ExecutableStats stats;
+  std::vector<int> aliased_parameter;  // by result; -1: none
+  std::vector<bool> donated;           // by parameter: some result is written over it
+  std::vector<bool> donors;            // by parameter: deleted by the execution
+  std::vector<TensorType> parameters;  // of one replica
+  std::vector<TensorType> results;     // of one replica
+  std::vector<PJRT_Buffer_Type> result_types;
+  std::vector<int64_t> result_dims;  // of all results, one after another
+  std::vector<size_t> result_ranks;
+  std::vector<const char*> memory_kinds;  // as many as parameters or results, whichever is more
+  std::vector<size_t> memory_kind_sizes;
+  Attributes cost;
+};
+
+}  // namespace systole::plugin
+
+// NOLINTBEGIN(readability-identifier-naming): the API's names
+struct PJRT_Event {
+  systole::runtime::Event event;
+  std::optional<systole::runtime::Promise> promise;  // of events that the caller sets
+};
+
+struct PJRT_DeviceDescription {
+  const systole::runtime::Device* device = nullptr;
+  std::string debug_string;
+  std::string text;
+  systole::plugin::Attributes attributes;
+};
+
+namespace systole::plugin {
+
+// The memory of a device.
+struct DeviceMemory : PJRT_Memory {
+  PJRT_Device* device = nullptr;
+  int id = 0;
+  std::string debug_string;
+  std::string text;
+  // Values that the caller keeps with the memory, by key, each with its destructor.
+  std::mutex mutex;
+  std::map<const void*, std::pair<void*, void (*)(void*)>> user_data;  // guarded by mutex
+
+  ~DeviceMemory();
+};
+
+}  // namespace systole::plugin
+
+struct PJRT_Device {
+  PJRT_Client* client = nullptr;
+  PJRT_DeviceDescription description;
+  systole::plugin::DeviceMemory memory;
+  PJRT_Memory* memories[1] = {};
+};
+
+struct PJRT_TopologyDescription {
+  std::string options_text;  // of to_text(BackendChoice)
+  std::string platform_version;
+  std::vector<PJRT_DeviceDescription*> descriptions;
+  std::vector<std::unique_ptr<PJRT_DeviceDescription>> owned;  // those of a client belong to it
+  systole::plugin::Attributes attributes;
+};
+
+struct PJRT_Client {
+  systole::runtime::Client* runtime = nullptr;  // lives until exit
+  std::string platform_version;
+  std::vector<std::unique_ptr<PJRT_Device>> owned;
+  std::vector<PJRT_Device*> devices;  // by id
+  std::vector<PJRT_Memory*> memories;
+  PJRT_TopologyDescription topology;
+};
+
+struct PJRT_Executable {
+  std::shared_ptr<const systole::plugin::Program> program;
+};
+
+struct PJRT_LoadedExecutable {
+  PJRT_Client* client = nullptr;
+  std::shared_ptr<const systole::plugin::Program> program;
+  std::shared_ptr<systole::runtime::Executable> executable;  // null once it is deleted
+  std::vector<PJRT_Device*> devices;                         // by replica
+  std::vector<PJRT_LogicalDeviceIds> logical_ids;
+};
+
+// An array on one device: a buffer of the runtime, or the slice of one replica of an array that the
+// replicas of a program share.
+struct PJRT_Buffer {
+  PJRT_Client* client = nullptr;
+  PJRT_Device* device = nullptr;
+  systole::TensorType type;
+  int slice = -1;  // -1: the whole array
+
+  mutable std::mutex mutex;
+  std::shared_ptr<systole::runtime::Buffer> array;  // null once it is deleted; guarded by mutex
+  std::atomic<int> external_references = 0;
+};
+
+struct PJRT_SerializedExecutable {
+  std::string bytes;
+};
+struct PJRT_SerializedCompileOptions {
+  std::string bytes;
+};
+struct PJRT_DeviceAssignmentSerialized {
+  std::string bytes;
+};
+struct PJRT_SerializedTopology {
+  std::string bytes;
+};
+struct PJRT_Device_Attributes {
+  int unused = 0;
+};
+struct PJRT_ExecuteContext {
+  int unused = 0;
+};
+// NOLINTEND(readability-identifier-naming)
+
+namespace systole::plugin {
+
+inline constexpr std::string_view kPlatformName = "systole";
+inline constexpr std::string_view kMemoryKind = "device";
+inline constexpr int kMemoryKindId = 0;
+// The caller promises one value of the parameter for all replicas, and the memory of only one of
+// them is used: CompileOptions::replicated_parameters of the runtime.
+inline constexpr std::string_view kReplicatedAttribute = "systole.replicated";
+
+PJRT_Event* make_event(runtime::Event event);
+
+// Makes the buffer of an array, or of slice `slice` of it.
+PJRT_Buffer* make_buffer(PJRT_Client* client, PJRT_Device* device, TensorType type,
+                         std::shared_ptr<runtime::Buffer> array, int slice = -1);
+// Returns the array of a buffer. Errors: FAILED_PRECONDITION for a deleted buffer.
+std::shared_ptr<runtime::Buffer> array_of(const PJRT_Buffer& buffer);
+// Returns the elements of a buffer whose array is ready, without a copy. Errors: the array's.
+Tensor elements_of(const PJRT_Buffer& buffer);
+
+// Compiles a program. Errors: those of reading the program and of Client::compile().
+struct Compiled {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<runtime::Executable> executable;
+};
+Compiled compile(runtime::Client& client, std::string_view code, std::string_view format,
+                 std::string_view options);
+PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled);
+// Returns the client that the devices of a topology belong to.
+runtime::Client& client_of(const PJRT_TopologyDescription& topology);
+
+void fill_description(PJRT_DeviceDescription& description, const runtime::Device& device,
+                      std::string_view platform);
+std::unique_ptr<PJRT_Device> make_device(PJRT_Client* client, const runtime::Device& described,
+                                         std::string_view platform);
+
+}  // namespace systole::plugin

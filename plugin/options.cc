@@ -1,0 +1,99 @@
+#include "plugin/options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "systole/base/error.h"
+#include "systole/runtime/registry.h"
+
+namespace systole::plugin {
+namespace {
+
+constexpr std::string_view kBackend = "backend";
+// JAX and PyTorch/XLA pass these to plugins.
+constexpr std::array<std::string_view, 4> kIgnored = {"ml_framework_name", "ml_framework_version",
+                                                      "max_inflight_computations", "platform_name"};
+
+Error wrong_type(std::string_view name) {
+  return invalid_argument(
+      "systole plugin: option '{}', got a value of a type that it does not take", name);
+}
+
+runtime::OptionValue value_of(const PJRT_NamedValue& value, std::string_view name) {
+  switch (value.type) {
+    case PJRT_NamedValue_kString:
+      return std::string(value.string_value, value.value_size);
+    case PJRT_NamedValue_kInt64:
+      return value.int64_value;
+    case PJRT_NamedValue_kFloat:
+      return static_cast<double>(value.float_value);
+    case PJRT_NamedValue_kBool:
+      return value.bool_value;
+    default:
+      throw wrong_type(name);
+  }
+}
+
+void set(BackendChoice& choice, std::string_view name, runtime::OptionValue value) {
+  if (std::ranges::find(kIgnored, name) != kIgnored.end()) return;
+  if (name != kBackend) {
+    choice.options[std::string(name)] = std::move(value);
+    return;
+  }
+  const auto* const backend = std::get_if<std::string>(&value);
+  if (backend == nullptr) throw wrong_type(name);
+  choice.backend = *backend;
+}
+
+// An integer if all of `text` is one, else text.
+runtime::OptionValue parse_value(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return std::string(text);
+}
+
+}  // namespace
+
+BackendChoice parse_choice(std::string_view text) {
+  BackendChoice choice;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), entry.size() + 1));
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) {
+      throw invalid_argument("SYSTOLE_PJRT_OPTIONS: option, got '{}', expected name=value", entry);
+    }
+    set(choice, entry.substr(0, equals), parse_value(entry.substr(equals + 1)));
+  }
+  return choice;
+}
+
+std::string to_text(const BackendChoice& choice) {
+  std::string text = fmt::format("{}={}", kBackend, choice.backend);
+  for (const auto& [name, value] : choice.options) {
+    std::visit([&](const auto& v) { text += fmt::format(",{}={}", name, v); }, value);
+  }
+  return text;
+}
+
+BackendChoice read_client_options(std::span<const PJRT_NamedValue> values) {
+  const char* const given = std::getenv("SYSTOLE_PJRT_OPTIONS");  // NOLINT(concurrency-mt-unsafe)
+  BackendChoice choice = parse_choice(given == nullptr ? "" : given);
+  for (const PJRT_NamedValue& value : values) {
+    const std::string_view name(value.name, value.name_size);
+    set(choice, name, value_of(value, name));
+  }
+  const auto names = runtime::backend_names();
+  if (std::ranges::find(names, choice.backend) == names.end()) {
+    throw invalid_argument("systole plugin: option 'backend', got '{}', expected one of {}",
+                           choice.backend, fmt::join(names, ", "));
+  }
+  return choice;
+}
+
+}  // namespace systole::plugin

@@ -1,0 +1,29 @@
+// The options of PJRT_Client_Create.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "systole/pjrt_abi/pjrt_c_api.h"
+#include "systole/runtime/client_options.h"
+
+namespace systole::plugin {
+
+// A backend and the options of its client.
+struct BackendChoice {
+  std::string backend = "cpu";
+  runtime::ClientOptions options;
+};
+
+// Reads `backend` ("cpu", "reference") and the options of that backend: `cores`, `core_memory`,
+// `core_kind`. Options that are not given are those of the environment variable
+// SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8". Ignores the names that frameworks pass to every
+// plugin. Errors: INVALID_ARGUMENT for other names and for values of other types; NOT_FOUND for
+// another backend.
+BackendChoice read_client_options(std::span<const PJRT_NamedValue> values);
+
+// "backend=cpu,cores=8", which parse_choice() reads.
+std::string to_text(const BackendChoice& choice);
+BackendChoice parse_choice(std::string_view text);
+
+}  // namespace systole::plugin

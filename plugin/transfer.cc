@@ -1,0 +1,228 @@
+#include <cstring>
+#include <numeric>
+
+#include "plugin/error.h"
+#include "plugin/functions.h"
+#include "plugin/objects.h"
+#include "systole/pjrt_abi/element_type.h"
+
+namespace systole::plugin {
+namespace {
+
+// Copies an array between a row-major one and one with these strides in bytes. `to_rows` copies to
+// the row-major one.
+class StridedCopy {
+ public:
+  StridedCopy(const TensorType& type, std::vector<int64_t> strides)
+      : dims_(type.shape.dims()), strides_(std::move(strides)), size_(size_of(type.dtype)) {}
+
+  void to_rows(const void* strided, void* rows) const {
+    const auto* from = static_cast<const std::byte*>(strided);
+    auto* to = static_cast<std::byte*>(rows);
+    visit(0, 0, [&](int64_t offset) {
+      std::memcpy(to, from + offset, static_cast<size_t>(size_));
+      to += size_;
+    });
+  }
+
+  void from_rows(const void* rows, void* strided) const {
+    const auto* from = static_cast<const std::byte*>(rows);
+    auto* to = static_cast<std::byte*>(strided);
+    visit(0, 0, [&](int64_t offset) {
+      std::memcpy(to + offset, from, static_cast<size_t>(size_));
+      from += size_;
+    });
+  }
+
+ private:
+  template <class Copy>
+  void visit(size_t axis, int64_t offset, const Copy& copy) const {
+    if (axis == dims_.size()) return copy(offset);
+    for (int64_t i = 0; i < dims_[axis]; ++i) visit(axis + 1, offset + i * strides_[axis], copy);
+  }
+
+  Dims dims_;
+  std::vector<int64_t> strides_;
+  int64_t size_;
+};
+
+std::vector<int64_t> row_major_strides(const TensorType& type) {
+  std::vector<int64_t> strides;
+  for (const int64_t stride : type.shape.strides()) strides.push_back(stride * size_of(type.dtype));
+  return strides;
+}
+
+// The strides in bytes of a layout that lists axes from the fastest to the slowest.
+std::vector<int64_t> strides_of(std::string_view function, const PJRT_Buffer_MemoryLayout& layout,
+                                const TensorType& type) {
+  const auto rank = static_cast<size_t>(type.shape.rank());
+  if (layout.type != PJRT_Buffer_MemoryLayout_Type_Tiled || layout.tiled.num_tiles > 0) {
+    throw unimplemented("{}: layout with strides or tiles, expected an order of axes", function);
+  }
+  if (layout.tiled.minor_to_major_size != rank) {
+    throw invalid_argument("{}: layout of {} axes, expected {}", function,
+                           layout.tiled.minor_to_major_size, rank);
+  }
+  std::vector<int64_t> strides(rank, 0);
+  int64_t stride = size_of(type.dtype);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t axis = layout.tiled.minor_to_major[i];
+    if (axis < 0 || static_cast<size_t>(axis) >= rank || strides[static_cast<size_t>(axis)] != 0) {
+      throw invalid_argument("{}: layout, got axis {} among {}, expected each once", function, axis,
+                             rank);
+    }
+    strides[static_cast<size_t>(axis)] = stride;
+    stride *= std::max<int64_t>(type.shape[static_cast<int>(axis)], 1);
+  }
+  return strides;
+}
+
+TensorType type_of(PJRT_Buffer_Type type, const int64_t* dims, size_t num_dims) {
+  return {pjrt_abi::to_dtype(type), Shape(std::span<const int64_t>(dims, num_dims))};
+}
+
+PJRT_Device* device_of(PJRT_Client* client, PJRT_Device* device, PJRT_Memory* memory) {
+  if (memory != nullptr) return static_cast<DeviceMemory*>(memory)->device;
+  return device != nullptr ? device : client->devices[0];
+}
+
+// The memory of `tensor` becomes the buffer's.
+PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, Tensor tensor) {
+  const TensorType type = tensor.type();
+  const int id = device->description.device->id;
+  std::shared_ptr<runtime::Buffer> array =
+      client->runtime->buffer_from_host(std::move(tensor), {.device_ids = {&id, 1}});
+  return make_buffer(client, device, type, std::move(array));
+}
+
+Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
+  constexpr std::string_view kFunction = "PJRT_Client_BufferFromHostBuffer";
+  const TensorType type = type_of(a.type, a.dims, a.num_dims);
+  if (a.device_layout != nullptr && a.device_layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled &&
+      strides_of(kFunction, *a.device_layout, type) != row_major_strides(type)) {
+    throw unimplemented("{}: device_layout, got another order than row-major", kFunction);
+  }
+  if (a.num_byte_strides != 0 && a.num_byte_strides != a.num_dims) {
+    throw invalid_argument("{}: num_byte_strides, got {}, expected {}", kFunction,
+                           a.num_byte_strides, a.num_dims);
+  }
+  Tensor tensor(type);
+  if (tensor.byte_size() == 0) return tensor;
+  const bool has_strides = a.byte_strides != nullptr && a.num_byte_strides > 0;
+  std::vector<int64_t> strides = row_major_strides(type);
+  if (has_strides && !std::equal(strides.begin(), strides.end(), a.byte_strides)) {
+    strides.assign(a.byte_strides, a.byte_strides + a.num_byte_strides);
+    StridedCopy(type, std::move(strides)).to_rows(a.data, tensor.raw());
+  } else {
+    std::memcpy(tensor.raw(), a.data, static_cast<size_t>(tensor.byte_size()));
+  }
+  return tensor;
+}
+
+void copy_to_host(const PJRT_Buffer_ToHostBuffer_Args& a) {
+  constexpr std::string_view kFunction = "PJRT_Buffer_ToHostBuffer";
+  const TensorType& type = a.src->type;
+  const auto size = static_cast<size_t>(type.byte_size());
+  if (a.dst_size < size) {
+    throw invalid_argument("{}: dst_size of {}, got {}, expected {}", kFunction, type, a.dst_size,
+                           size);
+  }
+  const Tensor elements = elements_of(*a.src);
+  if (size == 0) return;
+  if (a.host_layout != nullptr) {
+    std::vector<int64_t> strides = strides_of(kFunction, *a.host_layout, type);
+    if (strides != row_major_strides(type)) {
+      return StridedCopy(type, std::move(strides)).from_rows(elements.raw(), a.dst);
+    }
+  }
+  std::memcpy(a.dst, elements.raw(), size);
+}
+
+// Runs a copy that ends inside the call, whose errors are the event's. Errors: INVALID_ARGUMENT and
+// UNIMPLEMENTED are the call's.
+template <class Copy>
+PJRT_Event* event_of(const Copy& copy) {
+  try {
+    copy();
+    return make_event({});
+  } catch (const Error& error) {
+    if (error.code() == Code::invalid_argument || error.code() == Code::unimplemented) throw;
+    return make_event(runtime::Event::failed(error));
+  }
+}
+
+}  // namespace
+
+PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args* args) {
+  return run("PJRT_Client_BufferFromHostBuffer", args,
+             [](PJRT_Client_BufferFromHostBuffer_Args& a) {
+               // Every semantics allows a copy, after which the host's memory is free.
+               a.buffer = put(a.client, device_of(a.client, a.device, a.memory), read_host(a));
+               a.done_with_host_buffer = make_event({});
+             });
+}
+
+PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBuffer_Args* args) {
+  return run("PJRT_Client_CreateUninitializedBuffer", args,
+             [](PJRT_Client_CreateUninitializedBuffer_Args& a) {
+               const TensorType type =
+                   type_of(a.shape_element_type, a.shape_dims, a.shape_num_dims);
+               a.buffer = put(a.client, device_of(a.client, a.device, a.memory),
+                              Tensor::zeros(type.dtype, type.shape));
+             });
+}
+
+// The view is a copy: the caller's memory is free when the call returns.
+PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBuffer_Args* args) {
+  return run("PJRT_Client_CreateViewOfDeviceBuffer", args,
+             [](PJRT_Client_CreateViewOfDeviceBuffer_Args& a) {
+               const TensorType type = type_of(a.element_type, a.dims, a.num_dims);
+               const Tensor view = Tensor::view(type.dtype, type.shape, a.device_buffer_ptr);
+               a.buffer = put(a.client, device_of(a.client, a.device, a.memory), view.clone());
+               if (a.on_delete_callback != nullptr) {
+                 a.on_delete_callback(a.device_buffer_ptr, a.on_delete_callback_arg);
+               }
+             });
+}
+
+PJRT_Error* buffer_to_host_buffer(PJRT_Buffer_ToHostBuffer_Args* args) {
+  return run("PJRT_Buffer_ToHostBuffer", args, [](PJRT_Buffer_ToHostBuffer_Args& a) {
+    if (a.dst == nullptr) {
+      a.dst_size = static_cast<size_t>(a.src->type.byte_size());
+      return;
+    }
+    a.event = event_of([&] { copy_to_host(a); });
+  });
+}
+
+PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
+  return run("PJRT_Buffer_CopyRawToHost", args, [](PJRT_Buffer_CopyRawToHost_Args& a) {
+    a.event = event_of([&] {
+      const int64_t size = a.buffer->type.byte_size();
+      if (a.offset < 0 || a.transfer_size < 0 || a.offset > size ||
+          a.transfer_size > size - a.offset) {
+        throw invalid_argument("PJRT_Buffer_CopyRawToHost: bytes {} to {} of {}", a.offset,
+                               a.offset + a.transfer_size, size);
+      }
+      const Tensor elements = elements_of(*a.buffer);
+      if (a.transfer_size == 0) return;
+      std::memcpy(a.dst, static_cast<const std::byte*>(elements.raw()) + a.offset,
+                  static_cast<size_t>(a.transfer_size));
+    });
+  });
+}
+
+PJRT_Error* buffer_copy_to_device(PJRT_Buffer_CopyToDevice_Args* args) {
+  return run("PJRT_Buffer_CopyToDevice", args, [](PJRT_Buffer_CopyToDevice_Args& a) {
+    a.dst_buffer = put(a.dst_device->client, a.dst_device, elements_of(*a.buffer).clone());
+  });
+}
+
+PJRT_Error* buffer_copy_to_memory(PJRT_Buffer_CopyToMemory_Args* args) {
+  return run("PJRT_Buffer_CopyToMemory", args, [](PJRT_Buffer_CopyToMemory_Args& a) {
+    PJRT_Device* const device = static_cast<DeviceMemory*>(a.dst_memory)->device;
+    a.dst_buffer = put(device->client, device, elements_of(*a.buffer).clone());
+  });
+}
+
+}  // namespace systole::plugin

@@ -1,0 +1,111 @@
+// What a plugin tells of a compiled program.
+#include <string>
+
+#include "systole/backends/pjrt/executable.h"
+
+namespace systole::pjrt {
+namespace {
+
+// A PJRT_Executable, destroyed at the end.
+class Info {
+ public:
+  Info(const Plugin& plugin, PJRT_LoadedExecutable* loaded) : plugin_(plugin) {
+    auto args = pjrt_abi::make<PJRT_LoadedExecutable_GetExecutable_Args>();
+    args.loaded_executable = loaded;
+    plugin_.call(&PJRT_Api::PJRT_LoadedExecutable_GetExecutable,
+                 "PJRT_LoadedExecutable_GetExecutable", args);
+    executable_ = args.executable;
+  }
+  ~Info() {
+    auto args = pjrt_abi::make<PJRT_Executable_Destroy_Args>();
+    args.executable = executable_;
+    plugin_.call_quietly(&PJRT_Api::PJRT_Executable_Destroy, "PJRT_Executable_Destroy", args);
+  }
+  Info(const Info&) = delete;
+  Info& operator=(const Info&) = delete;
+
+  // Calls a function of the executable. Returns false if the plugin does not have it.
+  template <class Args>
+  bool ask(PJRT_Error* (*PJRT_Api::*function)(Args*), std::string_view name, Args& args) const {
+    args.executable = executable_;
+    try {
+      plugin_.call(function, name, args);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() == Code::unimplemented) return false;
+      throw;
+    }
+  }
+
+ private:
+  const Plugin& plugin_;
+  PJRT_Executable* executable_ = nullptr;
+};
+
+double flops_of(const Info& info) {
+  auto cost = pjrt_abi::make<PJRT_Executable_GetCostAnalysis_Args>();
+  if (!info.ask(&PJRT_Api::PJRT_Executable_GetCostAnalysis, "PJRT_Executable_GetCostAnalysis",
+                cost)) {
+    return 0;
+  }
+  for (size_t i = 0; i < cost.num_properties; ++i) {
+    const PJRT_NamedValue& value = cost.properties[i];
+    if (std::string_view(value.name, value.name_size) == "flops" &&
+        value.type == PJRT_NamedValue_kFloat) {
+      return value.float_value;
+    }
+  }
+  return 0;
+}
+
+int64_t bytes_of(std::span<const TensorType> types) {
+  int64_t bytes = 0;
+  for (const TensorType& type : types) bytes += type.byte_size();
+  return bytes;
+}
+
+}  // namespace
+
+void PjrtExecutable::read_stats(const hlo::Module& module, double compile_seconds) {
+  stats_.compile_seconds = compile_seconds;
+  const Info info(*session_->plugin, loaded_);
+  auto outputs = pjrt_abi::make<PJRT_Executable_NumOutputs_Args>();
+  if (info.ask(&PJRT_Api::PJRT_Executable_NumOutputs, "PJRT_Executable_NumOutputs", outputs) &&
+      outputs.num_outputs != interface_.results.size()) {
+    throw internal_error("{}: results of '{}', got {}, expected {}", session_->platform,
+                         module.name(), outputs.num_outputs, interface_.results.size());
+  }
+  stats_.flops = flops_of(info);
+  auto memory = pjrt_abi::make<PJRT_Executable_GetCompiledMemoryStats_Args>();
+  if (info.ask(&PJRT_Api::PJRT_Executable_GetCompiledMemoryStats,
+               "PJRT_Executable_GetCompiledMemoryStats", memory)) {
+    stats_.argument_bytes = memory.argument_size_in_bytes;
+    stats_.result_bytes = memory.output_size_in_bytes - memory.alias_size_in_bytes;
+    stats_.temp_bytes = memory.temp_size_in_bytes;
+    stats_.code_bytes = memory.generated_code_size_in_bytes;
+    return;
+  }
+  const hlo::Computation& main = module.entry();
+  std::vector<TensorType> types;
+  for (int p = 0; p < main.num_parameters(); ++p) types.push_back(main.parameter(p).type());
+  stats_.argument_bytes = bytes_of(types);
+  types.clear();
+  for (const hlo::Value& value : main.results()) types.push_back(value.type());
+  stats_.result_bytes = bytes_of(types);
+}
+
+std::string PjrtExecutable::optimized_program() const {
+  const Info info(*session_->plugin, loaded_);
+  auto program = pjrt_abi::make<PJRT_Program>();
+  auto args = pjrt_abi::make<PJRT_Executable_OptimizedProgram_Args>();
+  args.program = &program;
+  constexpr std::string_view kFunction = "PJRT_Executable_OptimizedProgram";
+  if (!info.ask(&PJRT_Api::PJRT_Executable_OptimizedProgram, kFunction, args)) return "";
+  if (std::string_view(program.format, program.format_size) != "mlir") return "";
+  std::string text(program.code_size, '\0');
+  program.code = text.data();
+  info.ask(&PJRT_Api::PJRT_Executable_OptimizedProgram, kFunction, args);
+  return text;
+}
+
+}  // namespace systole::pjrt

@@ -1,0 +1,15 @@
+// Element types of the PJRT C API.
+#pragma once
+
+#include "systole/base/dtype.h"
+#include "systole/pjrt_abi/buffer.h"
+
+namespace systole::pjrt_abi {
+
+// Errors: UNIMPLEMENTED for types that DType does not have, such as those of 8-bit floats.
+DType to_dtype(PJRT_Buffer_Type type);
+
+// Returns PJRT_Buffer_Type_INVALID for types that no device has.
+PJRT_Buffer_Type to_pjrt(DType dtype);
+
+}  // namespace systole::pjrt_abi

@@ -1,0 +1,375 @@
+// Uses the PJRT plugin through nothing but the C API, in the order in which JAX's client does.
+// usage: pjrt_host PLUGIN. Prints "ok", or what went wrong, with status 1.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "systole/pjrt_abi/pjrt_c_api.h"
+
+static const PJRT_Api* api;
+static int callbacks;
+
+static void expect(int condition, const char* what) {
+  if (condition) return;
+  fprintf(stderr, "pjrt_host: %s\n", what);
+  exit(1);
+}
+
+static void expect_text(const char* text, size_t size, const char* part, const char* what) {
+  char* copy = calloc(size + 1, 1);
+  expect(copy != NULL, "memory");
+  memcpy(copy, text, size);
+  if (strstr(copy, part) == NULL) fprintf(stderr, "pjrt_host: got '%s'\n", copy);
+  expect(strstr(copy, part) != NULL, what);
+  free(copy);
+}
+
+static void destroy_error(PJRT_Error* error) {
+  PJRT_Error_Destroy_Args args = {.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE,
+                                  .error = error};
+  api->PJRT_Error_Destroy(&args);
+}
+
+static void ok(PJRT_Error* error, const char* what) {
+  if (error == NULL) return;
+  PJRT_Error_Message_Args args = {.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE,
+                                  .error = error};
+  api->PJRT_Error_Message(&args);
+  fprintf(stderr, "pjrt_host: %s: %.*s\n", what, (int)args.message_size, args.message);
+  exit(1);
+}
+
+// Expects an error with this code and this part of its message, by the functions of the API and by
+// those of the error itself.
+static void fails(PJRT_Error* error, PJRT_Error_Code code, const char* part) {
+  expect(error != NULL, part);
+  PJRT_Error_GetCode_Args get = {.struct_size = PJRT_Error_GetCode_Args_STRUCT_SIZE,
+                                 .error = error};
+  ok(api->PJRT_Error_GetCode(&get), "PJRT_Error_GetCode");
+  PJRT_Error_Message_Args message = {.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE,
+                                     .error = error};
+  api->PJRT_Error_Message(&message);
+  expect_text(message.message, message.message_size, part, part);
+  if (get.code != code) fprintf(stderr, "pjrt_host: code %d of '%s'\n", get.code, part);
+  expect(get.code == code, "code of an error");
+  expect(error->vtable->get_code(error) == code, "code by the function of an error");
+  error->vtable->destroy(error);
+}
+
+static void await(PJRT_Event* event, const char* what) {
+  PJRT_Event_Await_Args args = {.struct_size = PJRT_Event_Await_Args_STRUCT_SIZE, .event = event};
+  ok(api->PJRT_Event_Await(&args), what);
+  PJRT_Event_Destroy_Args destroy = {.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE,
+                                     .event = event};
+  ok(api->PJRT_Event_Destroy(&destroy), "PJRT_Event_Destroy");
+}
+
+static void on_ready(PJRT_Error* error, void* user_arg) {
+  expect(error == NULL, "error of an event");
+  ++*(int*)user_arg;
+}
+
+static PJRT_Client* create_client(int64_t cores) {
+  PJRT_NamedValue option = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                            .name = "cores",
+                            .name_size = 5,
+                            .type = PJRT_NamedValue_kInt64,
+                            .int64_value = cores,
+                            .value_size = 1};
+  PJRT_Client_Create_Args args = {.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE,
+                                  .create_options = &option,
+                                  .num_options = 1};
+  ok(api->PJRT_Client_Create(&args), "PJRT_Client_Create");
+  // The struct of callers before 0.61.
+  PJRT_Client_Create_Args old = {.struct_size = 72};
+  ok(api->PJRT_Client_Create(&old), "PJRT_Client_Create of an older caller");
+  expect(old.client != NULL, "client of an older caller");
+  PJRT_Client_Destroy_Args destroy = {.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE,
+                                      .client = old.client};
+  ok(api->PJRT_Client_Destroy(&destroy), "PJRT_Client_Destroy");
+  option.name = "colour";
+  option.name_size = 6;
+  fails(api->PJRT_Client_Create(&args), PJRT_Error_Code_INVALID_ARGUMENT, "got 'colour'");
+  return args.client;
+}
+
+static PJRT_Device* describe(PJRT_Client* client, size_t cores) {
+  PJRT_Client_PlatformName_Args name = {.struct_size = PJRT_Client_PlatformName_Args_STRUCT_SIZE,
+                                        .client = client};
+  ok(api->PJRT_Client_PlatformName(&name), "PJRT_Client_PlatformName");
+  expect_text(name.platform_name, name.platform_name_size, "systole", "name of the platform");
+  PJRT_Client_Devices_Args devices = {.struct_size = PJRT_Client_Devices_Args_STRUCT_SIZE,
+                                      .client = client};
+  ok(api->PJRT_Client_Devices(&devices), "PJRT_Client_Devices");
+  expect(devices.num_devices == cores, "number of devices");
+  PJRT_Device_GetDescription_Args get = {.struct_size = PJRT_Device_GetDescription_Args_STRUCT_SIZE,
+                                         .device = devices.devices[1]};
+  ok(api->PJRT_Device_GetDescription(&get), "PJRT_Device_GetDescription");
+  PJRT_DeviceDescription_Id_Args id = {.struct_size = PJRT_DeviceDescription_Id_Args_STRUCT_SIZE,
+                                       .device_description = get.device_description};
+  ok(api->PJRT_DeviceDescription_Id(&id), "PJRT_DeviceDescription_Id");
+  expect(id.id == 1, "id of a device");
+  PJRT_Device_DefaultMemory_Args memory = {.struct_size = PJRT_Device_DefaultMemory_Args_STRUCT_SIZE,
+                                           .device = devices.devices[0]};
+  ok(api->PJRT_Device_DefaultMemory(&memory), "PJRT_Device_DefaultMemory");
+  PJRT_Memory_Kind_Args kind = {.struct_size = PJRT_Memory_Kind_Args_STRUCT_SIZE,
+                                .memory = memory.memory};
+  ok(api->PJRT_Memory_Kind(&kind), "PJRT_Memory_Kind");
+  expect_text(kind.kind, kind.kind_size, "device", "kind of a memory");
+  memory.memory->vtable->set_user_data(memory.memory, &api, &callbacks, NULL);
+  expect(memory.memory->vtable->get_user_data(memory.memory, &api) == &callbacks, "user data");
+  PJRT_Device_GetAttributes_Args attributes = {
+      .struct_size = PJRT_Device_GetAttributes_Args_STRUCT_SIZE, .device = devices.devices[0]};
+  ok(api->PJRT_Device_GetAttributes(&attributes), "PJRT_Device_GetAttributes");
+  attributes.attributes_deleter(attributes.device_attributes);
+  return devices.devices[0];
+}
+
+// CompileOptionsProto of one device, and of two replicas.
+static const char kOneDevice[] = "\x1A\x0F\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x20\x01\x28\x01";
+static const char kTwoReplicas[] =
+    "\x1A\x0F\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x20\x02\x28\x01";
+
+static PJRT_Error* try_compile(PJRT_Client* client, const char* text, const char* options,
+                               size_t options_size, PJRT_LoadedExecutable** executable) {
+  PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
+                          .code = (char*)text,
+                          .code_size = strlen(text),
+                          .format = "mlir",
+                          .format_size = 4};
+  PJRT_Client_Compile_Args args = {.struct_size = PJRT_Client_Compile_Args_STRUCT_SIZE,
+                                   .client = client,
+                                   .program = &program,
+                                   .compile_options = options,
+                                   .compile_options_size = options_size};
+  PJRT_Error* error = api->PJRT_Client_Compile(&args);
+  if (error == NULL) *executable = args.executable;
+  return error;
+}
+
+static PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, const float* values,
+                        size_t count) {
+  const int64_t dims[] = {(int64_t)count};
+  PJRT_Client_BufferFromHostBuffer_Args args = {
+      .struct_size = PJRT_Client_BufferFromHostBuffer_Args_STRUCT_SIZE,
+      .client = client,
+      .data = values,
+      .type = PJRT_Buffer_Type_F32,
+      .dims = dims,
+      .num_dims = 1,
+      .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall,
+      .device = device};
+  ok(api->PJRT_Client_BufferFromHostBuffer(&args), "PJRT_Client_BufferFromHostBuffer");
+  await(args.done_with_host_buffer, "done_with_host_buffer");
+  return args.buffer;
+}
+
+static void get(PJRT_Buffer* buffer, float* values, size_t count) {
+  const int64_t order[] = {0};
+  PJRT_Buffer_MemoryLayout layout = {
+      .struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE,
+      .tiled = {.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE,
+                .minor_to_major = order,
+                .minor_to_major_size = 1},
+      .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
+  PJRT_Buffer_ToHostBuffer_Args args = {.struct_size = PJRT_Buffer_ToHostBuffer_Args_STRUCT_SIZE,
+                                        .src = buffer,
+                                        .host_layout = &layout};
+  ok(api->PJRT_Buffer_ToHostBuffer(&args), "PJRT_Buffer_ToHostBuffer without memory");
+  expect(args.dst_size == count * sizeof(float), "size of a buffer");
+  args.dst = values;
+  ok(api->PJRT_Buffer_ToHostBuffer(&args), "PJRT_Buffer_ToHostBuffer");
+  await(args.event, "PJRT_Buffer_ToHostBuffer");
+}
+
+static void destroy_buffer(PJRT_Buffer* buffer) {
+  PJRT_Buffer_Destroy_Args args = {.struct_size = PJRT_Buffer_Destroy_Args_STRUCT_SIZE,
+                                   .buffer = buffer};
+  ok(api->PJRT_Buffer_Destroy(&args), "PJRT_Buffer_Destroy");
+}
+
+static int is_deleted(PJRT_Buffer* buffer) {
+  PJRT_Buffer_IsDeleted_Args args = {.struct_size = PJRT_Buffer_IsDeleted_Args_STRUCT_SIZE,
+                                     .buffer = buffer};
+  ok(api->PJRT_Buffer_IsDeleted(&args), "PJRT_Buffer_IsDeleted");
+  return args.is_deleted;
+}
+
+// The size of an executable's results.
+static size_t num_outputs(PJRT_LoadedExecutable* loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args executable = {
+      .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE,
+      .loaded_executable = loaded};
+  ok(api->PJRT_LoadedExecutable_GetExecutable(&executable), "PJRT_LoadedExecutable_GetExecutable");
+  PJRT_Executable_NumOutputs_Args args = {.struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE,
+                                          .executable = executable.executable};
+  ok(api->PJRT_Executable_NumOutputs(&args), "PJRT_Executable_NumOutputs");
+  PJRT_Executable_OutputElementTypes_Args types = {
+      .struct_size = PJRT_Executable_OutputElementTypes_Args_STRUCT_SIZE,
+      .executable = executable.executable};
+  ok(api->PJRT_Executable_OutputElementTypes(&types), "PJRT_Executable_OutputElementTypes");
+  expect(types.output_types[0] == PJRT_Buffer_Type_F32, "type of a result");
+  PJRT_Executable_OutputDimensions_Args dims = {
+      .struct_size = PJRT_Executable_OutputDimensions_Args_STRUCT_SIZE,
+      .executable = executable.executable};
+  ok(api->PJRT_Executable_OutputDimensions(&dims), "PJRT_Executable_OutputDimensions");
+  expect(dims.dim_sizes[0] == 1 && dims.dims[0] == 4, "shape of a result");
+  PJRT_Executable_Destroy_Args destroy = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
+                                          .executable = executable.executable};
+  ok(api->PJRT_Executable_Destroy(&destroy), "PJRT_Executable_Destroy");
+  return args.num_outputs;
+}
+
+// main(x, y) -> x + y, written over x.
+static const char kSum[] =
+    "module @sum {\n"
+    "  func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32},\n"
+    "                         %y: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "    %0 = stablehlo.add %x, %y : tensor<4xf32>\n"
+    "    return %0 : tensor<4xf32>\n"
+    "  }\n"
+    "}\n";
+
+static PJRT_Error* execute(PJRT_LoadedExecutable* executable, PJRT_ExecuteOptions* options,
+                           PJRT_Buffer* const* const* arguments, size_t devices, size_t num_args,
+                           PJRT_Buffer** const* outputs, PJRT_Event** events) {
+  PJRT_LoadedExecutable_Execute_Args args = {
+      .struct_size = PJRT_LoadedExecutable_Execute_Args_STRUCT_SIZE,
+      .executable = executable,
+      .options = options,
+      .argument_lists = arguments,
+      .num_devices = devices,
+      .num_args = num_args,
+      .output_lists = outputs,
+      .device_complete_events = events};
+  return api->PJRT_LoadedExecutable_Execute(&args);
+}
+
+static void run_sum(PJRT_Client* client, PJRT_Device* device) {
+  PJRT_LoadedExecutable* sum = NULL;
+  ok(try_compile(client, kSum, kOneDevice, sizeof(kOneDevice) - 1, &sum), "PJRT_Client_Compile");
+  expect(num_outputs(sum) == 1, "number of results");
+  const float x[] = {1, 2, 3, 4};
+  const float y[] = {10, 20, 30, 40};
+  PJRT_Buffer* buffers[] = {put(client, device, x, 4), put(client, device, y, 4)};
+  PJRT_Buffer* const* arguments[] = {buffers};
+  PJRT_Buffer* result = NULL;
+  PJRT_Buffer** outputs[] = {&result};
+  PJRT_Event* event = NULL;
+  // An older caller's options; the first argument keeps its value.
+  const int64_t kept[] = {0};
+  PJRT_ExecuteOptions options = {.struct_size = 112,
+                                 .non_donatable_input_indices = kept,
+                                 .num_non_donatable_input_indices = 1};
+  ok(execute(sum, &options, arguments, 1, 2, outputs, &event), "PJRT_LoadedExecutable_Execute");
+  PJRT_Event_OnReady_Args ready = {.struct_size = PJRT_Event_OnReady_Args_STRUCT_SIZE,
+                                   .event = event,
+                                   .callback = on_ready,
+                                   .user_arg = &callbacks};
+  ok(api->PJRT_Event_OnReady(&ready), "PJRT_Event_OnReady");
+  await(event, "execution");
+  expect(callbacks == 1, "callback of an event");
+  expect(!is_deleted(buffers[0]), "an argument that is not donatable was deleted");
+  float values[4];
+  get(result, values, 4);
+  expect(values[0] == 11 && values[3] == 44, "sum");
+  destroy_buffer(result);
+  // Now it is donated.
+  options.num_non_donatable_input_indices = 0;
+  ok(execute(sum, &options, arguments, 1, 2, outputs, NULL), "PJRT_LoadedExecutable_Execute");
+  expect(is_deleted(buffers[0]), "a donated argument was kept");
+  get(result, values, 4);
+  expect(values[0] == 11 && values[3] == 44, "sum in place");
+  fails(execute(sum, &options, arguments, 1, 2, outputs, NULL), PJRT_Error_Code_FAILED_PRECONDITION,
+        "deleted or donated");
+  fails(execute(sum, &options, arguments, 1, 1, outputs, NULL), PJRT_Error_Code_INVALID_ARGUMENT,
+        "got 1, expected 2");
+  destroy_buffer(result);
+  destroy_buffer(buffers[0]);
+  destroy_buffer(buffers[1]);
+  PJRT_LoadedExecutable_Destroy_Args destroy = {
+      .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = sum};
+  ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+}
+
+static const char kAllReduce[] =
+    "func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %r = \"stablehlo.all_reduce\"(%x) ({\n"
+    "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "    %s = \"stablehlo.add\"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
+    "    \"stablehlo.return\"(%s) : (tensor<f32>) -> ()\n"
+    "  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "  return %r : tensor<4xf32>\n"
+    "}\n";
+
+static void run_replicas(PJRT_Client* client) {
+  PJRT_LoadedExecutable* sum = NULL;
+  ok(try_compile(client, kAllReduce, kTwoReplicas, sizeof(kTwoReplicas) - 1, &sum),
+     "PJRT_Client_Compile of replicas");
+  PJRT_LoadedExecutable_AddressableDevices_Args devices = {
+      .struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE, .executable = sum};
+  ok(api->PJRT_LoadedExecutable_AddressableDevices(&devices), "AddressableDevices");
+  expect(devices.num_addressable_devices == 2, "devices of an executable");
+  const float x[] = {1, 2, 3, 4};
+  const float y[] = {10, 20, 30, 40};
+  PJRT_Buffer* first = put(client, devices.addressable_devices[0], x, 4);
+  PJRT_Buffer* second = put(client, devices.addressable_devices[1], y, 4);
+  PJRT_Buffer* const* arguments[] = {&first, &second};
+  PJRT_Buffer* results[2] = {NULL, NULL};
+  PJRT_Buffer** outputs[] = {&results[0], &results[1]};
+  PJRT_Event* events[2] = {NULL, NULL};
+  ok(execute(sum, NULL, arguments, 2, 1, outputs, events), "execution of replicas");
+  await(events[0], "replica 0");
+  await(events[1], "replica 1");
+  float values[4];
+  get(results[1], values, 4);
+  expect(values[0] == 11 && values[1] == 22 && values[2] == 33 && values[3] == 44, "all_reduce");
+  destroy_buffer(first);
+  destroy_buffer(second);
+  destroy_buffer(results[0]);
+  destroy_buffer(results[1]);
+  PJRT_LoadedExecutable_Destroy_Args destroy = {
+      .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = sum};
+  ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+}
+
+static void refuse(PJRT_Client* client) {
+  PJRT_LoadedExecutable* none = NULL;
+  fails(try_compile(client, "module {", kOneDevice, sizeof(kOneDevice) - 1, &none),
+        PJRT_Error_Code_INVALID_ARGUMENT, "program:1");
+  fails(try_compile(client, kSum, "", 0, &none), PJRT_Error_Code_INVALID_ARGUMENT,
+        "num_replicas and num_partitions, got 0");
+  PJRT_Client_Devices_Args small = {.struct_size = 24, .client = client};
+  fails(api->PJRT_Client_Devices(&small), PJRT_Error_Code_INVALID_ARGUMENT,
+        "PJRT_Client_Devices: struct_size, got 24, expected at least 40");
+  PJRT_Client_DmaMap_Args map = {.struct_size = PJRT_Client_DmaMap_Args_STRUCT_SIZE};
+  fails(api->PJRT_Client_DmaMap(&map), PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Client_DmaMap");
+  destroy_error(NULL);
+}
+
+int main(int argc, char** argv) {
+  expect(argc == 2, "usage: pjrt_host PLUGIN");
+  void* library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) fprintf(stderr, "pjrt_host: %s\n", dlerror());
+  expect(library != NULL, "dlopen");
+  const PJRT_Api* (*get_api)(void) = NULL;
+  void* symbol = dlsym(library, "GetPjrtApi");
+  memcpy(&get_api, &symbol, sizeof(symbol));
+  expect(get_api != NULL, "GetPjrtApi");
+  api = get_api();
+  expect(api->struct_size == PJRT_Api_STRUCT_SIZE, "size of the table");
+  expect(api->pjrt_api_version.major_version == 0, "major version");
+  PJRT_Plugin_Initialize_Args initialize = {.struct_size =
+                                                PJRT_Plugin_Initialize_Args_STRUCT_SIZE};
+  ok(api->PJRT_Plugin_Initialize(&initialize), "PJRT_Plugin_Initialize");
+  PJRT_Client* client = create_client(2);
+  run_sum(client, describe(client, 2));
+  run_replicas(client);
+  refuse(client);
+  PJRT_Client_Destroy_Args destroy = {.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE,
+                                      .client = client};
+  ok(api->PJRT_Client_Destroy(&destroy), "PJRT_Client_Destroy");
+  printf("ok\n");
+  return 0;
+}
