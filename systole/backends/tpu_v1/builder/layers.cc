@@ -59,11 +59,12 @@ std::vector<ImagePart> parts_of(const ConvolutionLayer& layer, int64_t most) {
     }
     return parts;
   }
-  const int64_t lines = most / layer.out_width;
+  const int64_t lines = layer.pooling.has_value() ? 0 : most / layer.out_width;
   if (lines == 0) {
     throw make_error(Code::resource_exhausted,
-                     "convolution: output width, got {}, expected at most {}", layer.out_width,
-                     most);
+                     "convolution: output of {}x{}{}, expected at most {} positions",
+                     layer.out_height, layer.out_width,
+                     layer.pooling.has_value() ? " before pooling" : " with one line", most);
   }
   for (int64_t image = 0; image < layer.images; ++image) {
     for (int64_t line = 0; line < layer.out_height; line += lines) {
@@ -75,44 +76,89 @@ std::vector<ImagePart> parts_of(const ConvolutionLayer& layer, int64_t most) {
 
 int64_t plane_rows(int64_t flags, uint16_t wide) { return (flags & wide) != 0 ? 2 : 1; }
 
+bool is_dense(const ConvolutionLayer& layer) {
+  return layer.height * layer.width * layer.kernel_y * layer.kernel_x * layer.out_height *
+                 layer.out_width ==
+             1 &&
+         layer.pad_top == 0 && layer.pad_left == 0;
+}
+
 // The rows of the input that the output of a part depends on: all channels of its images.
 std::vector<Access> rows_of_part(const ProgramBuilder& builder, const ConvolutionLayer& layer,
                                  const ImagePart& part) {
-  const int64_t image_rows = layer.height * layer.width * plane_rows(layer.matrix_flags, kInput16);
   std::vector<Access> rows;
-  for (int64_t k = 0; k < blocks_of(layer.channels, builder.config().array); ++k) {
-    rows.push_back({Memory::buffer, layer.input + (k * layer.images + part.image) * image_rows,
-                    part.images * image_rows, false});
+  for (const ConvolutionInput& input : layer.inputs) {
+    const int64_t image_rows =
+        layer.height * layer.width * plane_rows(input.matrix_flags, kInput16);
+    for (int64_t k = 0; k < blocks_of(input.channels, builder.config().array); ++k) {
+      rows.push_back({Memory::buffer, input.ub + (k * layer.images + part.image) * image_rows,
+                      part.images * image_rows, false});
+    }
   }
   return rows;
 }
 
+// Multiplies one part of the images with the tile of a pass.
+void emit_pass(ProgramBuilder& builder, const ConvolutionLayer& layer, const ImagePart& part,
+               const ConvolutionPass& pass, int64_t flags, int64_t acc) {
+  const ConvolutionInput& input = layer.inputs[pass.input];
+  const int64_t planes = plane_rows(input.matrix_flags, kInput16);
+  const int64_t ub =
+      input.ub + (pass.block * layer.images + part.image) * layer.height * layer.width * planes;
+  if (is_dense(layer)) {
+    builder.matmul(flags | input.matrix_flags, {.ub = ub, .acc = acc, .rows = part.images});
+    return;
+  }
+  builder.set(Register::fill, input.fill);
+  builder.set(Register::conv_images, part.images);
+  builder.set(Register::conv_offset_y, part.line * layer.stride_y +
+                                           pass.position / layer.kernel_x * layer.dilation_y -
+                                           layer.pad_top);
+  builder.set(Register::conv_offset_x,
+              pass.position % layer.kernel_x * layer.dilation_x - layer.pad_left);
+  builder.convolve(flags | input.matrix_flags, ub, acc, part.lines, layer.out_width);
+}
+
 void emit_passes(ProgramBuilder& builder, const ConvolutionLayer& layer,
-                 std::span<const ImagePart> parts, std::span<const uint32_t> tiles, int64_t block) {
+                 std::span<const ImagePart> parts, std::span<const ConvolutionPass> passes,
+                 int64_t block) {
   const int64_t array = builder.config().array;
   const int64_t half = builder.config().accumulators / 2;
-  const int64_t planes = plane_rows(layer.matrix_flags, kInput16);
-  const int64_t image_rows = layer.height * layer.width;
-  size_t tile = 0;
-  for (int64_t position = 0; position < layer.kernel_y * layer.kernel_x; ++position) {
-    for (int64_t k = 0; k < blocks_of(layer.channels, array); ++k) {
-      builder.read_weights(tiles[tile], in_block(layer.channels, array, k),
-                           in_block(layer.filters, array, block));
-      for (size_t p = 0; p < parts.size(); ++p) {
-        const ImagePart& part = parts[p];
-        builder.set(Register::conv_images, part.images);
-        builder.set(Register::conv_offset_y,
-                    part.line * layer.stride_y + position / layer.kernel_x - layer.pad_top);
-        builder.set(Register::conv_offset_x, position % layer.kernel_x - layer.pad_left);
-        const int64_t flags =
-            layer.matrix_flags | (p == 0 ? kNext : 0) | (tile == 0 ? kOverwrite : 0);
-        const int64_t ub = layer.input + (k * layer.images + part.image) * image_rows * planes;
-        if (tile == 0) builder.wait(Unit::matrix, rows_of_part(builder, layer, part));
-        builder.convolve(flags, ub, static_cast<int64_t>(p) * half, part.lines, layer.out_width);
-      }
-      ++tile;
+  for (size_t i = 0; i < passes.size(); ++i) {
+    builder.read_weights(passes[i].tile, passes[i].useful_rows,
+                         in_block(layer.filters, array, block));
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (i == 0) builder.wait(Unit::matrix, rows_of_part(builder, layer, parts[p]));
+      const int64_t flags = (p == 0 ? kNext : 0) | (i == 0 ? kOverwrite : 0);
+      emit_pass(builder, layer, parts[p], passes[i], flags, static_cast<int64_t>(p) * half);
     }
   }
+}
+
+bool is_zero(std::span<const int8_t> weights, int64_t columns, const WeightBlock& block) {
+  if (weights.empty()) return false;
+  for (int64_t r = 0; r < block.useful_rows; ++r) {
+    const int8_t* row = weights.data() + (block.first_row + r) * columns + block.first_column;
+    if (std::any_of(row, row + block.useful_columns, [](int8_t w) { return w != 0; })) return false;
+  }
+  return true;
+}
+
+// Activates the sums of a part and stores them.
+void emit_results(ProgramBuilder& builder, const ConvolutionLayer& layer, const ImagePart& part,
+                  int64_t block, int64_t acc) {
+  const int64_t out_planes = plane_rows(layer.activation_flags, kOutput16);
+  int64_t flags = layer.activation_flags;
+  int64_t positions = layer.out_height * layer.out_width;  // stored for an image
+  if (layer.pooling.has_value()) {
+    flags |= layer.pooling->max ? kMaxPool : kAveragePool;
+    positions = layer.pooling->out_height * layer.pooling->out_width;
+    set_pooling(builder, *layer.pooling, layer.out_height, layer.out_width, part.images);
+  }
+  const int64_t row = (block * layer.images + part.image) * positions + part.line * layer.out_width;
+  builder.activate(
+      flags,
+      {.ub = layer.output + row * out_planes, .acc = acc, .rows = positions_of(part, layer)});
 }
 
 }  // namespace
@@ -165,39 +211,73 @@ void emit_dense(ProgramBuilder& builder, const DenseLayer& layer) {
   }
 }
 
-void emit_convolution(ProgramBuilder& builder, const ConvolutionLayer& layer) {
+ConvolutionPasses add_convolution_tiles(ProgramBuilder& builder, const ConvolutionLayer& layer) {
   const int64_t array = builder.config().array;
-  const int64_t half = builder.config().accumulators / 2;
-  const int64_t out_planes = plane_rows(layer.activation_flags, kOutput16);
-  const std::vector<ImagePart> parts = parts_of(layer, half);
-  builder.set(Register::conv_height, layer.height);
-  builder.set(Register::conv_width, layer.width);
-  builder.set(Register::conv_stride_y, layer.stride_y);
-  builder.set(Register::conv_stride_x, layer.stride_x);
-  const int64_t vectors = layer.images * layer.out_height * layer.out_width;
+  ConvolutionPasses passes;
   for (int64_t block = 0; block < blocks_of(layer.filters, array); ++block) {
-    std::vector<uint32_t> tiles;
+    std::vector<ConvolutionPass>& all = passes.emplace_back();
     for (int64_t position = 0; position < layer.kernel_y * layer.kernel_x; ++position) {
-      for (int64_t k = 0; k < blocks_of(layer.channels, array); ++k) {
-        tiles.push_back(tile_of(
-            builder,
-            {layer.weights, layer.filters, position * layer.channels + k * array, block * array,
-             in_block(layer.channels, array, k), in_block(layer.filters, array, block)}));
+      for (size_t i = 0; i < layer.inputs.size(); ++i) {
+        const ConvolutionInput& input = layer.inputs[i];
+        for (int64_t k = 0; k < blocks_of(input.channels, array); ++k) {
+          const WeightBlock weights{input.weights,
+                                    layer.filters,
+                                    position * input.channels + k * array,
+                                    block * array,
+                                    in_block(input.channels, array, k),
+                                    in_block(layer.filters, array, block)};
+          const bool last = position + 1 == layer.kernel_y * layer.kernel_x &&
+                            i + 1 == layer.inputs.size() &&
+                            k + 1 == blocks_of(input.channels, array);
+          if (is_zero(input.weights, layer.filters, weights) && !(last && all.empty())) continue;
+          all.push_back({tile_of(builder, weights), position, i, k, weights.useful_rows});
+        }
       }
     }
+  }
+  return passes;
+}
+
+void set_pooling(ProgramBuilder& builder, const Pooling& pooling, int64_t height, int64_t width,
+                 int64_t images) {
+  builder.set(Register::pool_images, images);
+  builder.set(Register::pool_height, height);
+  builder.set(Register::pool_width, width);
+  builder.set(Register::pool_window_y, pooling.window_y);
+  builder.set(Register::pool_window_x, pooling.window_x);
+  builder.set(Register::pool_stride_y, pooling.stride_y);
+  builder.set(Register::pool_stride_x, pooling.stride_x);
+  builder.set(Register::pool_offset_y, -pooling.pad_top);
+  builder.set(Register::pool_offset_x, -pooling.pad_left);
+  builder.set(Register::pool_out_height, pooling.out_height);
+  builder.set(Register::pool_out_width, pooling.out_width);
+}
+
+void emit_convolution(ProgramBuilder& builder, const ConvolutionLayer& layer) {
+  emit_convolution(builder, layer, add_convolution_tiles(builder, layer));
+}
+
+void emit_convolution(ProgramBuilder& builder, const ConvolutionLayer& layer,
+                      const ConvolutionPasses& passes) {
+  const int64_t half = builder.config().accumulators / 2;
+  const std::vector<ImagePart> parts = parts_of(layer, half);
+  if (!is_dense(layer)) {
+    builder.set(Register::conv_height, layer.height);
+    builder.set(Register::conv_width, layer.width);
+    builder.set(Register::conv_stride_y, layer.stride_y);
+    builder.set(Register::conv_stride_x, layer.stride_x);
+  }
+  for (size_t block = 0; block < passes.size(); ++block) {
+    const auto number = static_cast<int64_t>(block);
     if ((layer.activation_flags & kRaw) == 0) {
-      builder.set(Register::channel_table, layer.table + block * kChannelTableRows);
+      builder.set(Register::channel_table, layer.table + number * kChannelTableRows);
     }
     for (size_t first = 0; first < parts.size(); first += 2) {  // the accumulators hold two parts
       const std::span<const ImagePart> now(parts.data() + first,
                                            std::min<size_t>(2, parts.size() - first));
-      emit_passes(builder, layer, now, tiles, block);
+      emit_passes(builder, layer, now, passes[block], number);
       for (size_t p = 0; p < now.size(); ++p) {
-        const int64_t row = (now[p].image * layer.out_height + now[p].line) * layer.out_width;
-        builder.activate(layer.activation_flags,
-                         {.ub = layer.output + (block * vectors + row) * out_planes,
-                          .acc = static_cast<int64_t>(p) * half,
-                          .rows = positions_of(now[p], layer)});
+        emit_results(builder, layer, now[p], number, static_cast<int64_t>(p) * half);
       }
     }
   }

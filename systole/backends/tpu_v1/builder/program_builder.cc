@@ -46,7 +46,7 @@ int64_t ProgramBuilder::allocate_host(int64_t bytes) {
 
 int64_t ProgramBuilder::add_constant(std::string bytes) {
   const int64_t offset = allocate_host(static_cast<int64_t>(bytes.size()));
-  program_.constants.push_back({static_cast<uint64_t>(offset), std::move(bytes)});
+  place_constant(offset, std::move(bytes));
   return offset;
 }
 

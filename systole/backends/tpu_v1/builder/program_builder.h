@@ -36,6 +36,10 @@ class ProgramBuilder {
   int64_t allocate_host(int64_t bytes);
   // Places bytes in host memory before the program starts, and returns their offset.
   int64_t add_constant(std::string bytes);
+  // Places bytes at an offset of allocate_host().
+  void place_constant(int64_t offset, std::string bytes) {
+    program_.constants.push_back({static_cast<uint64_t>(offset), std::move(bytes)});
+  }
   void add_port(Port port) { program_.ports.push_back(std::move(port)); }
 
   // Where rows are. Fields that an instruction does not have are ignored.

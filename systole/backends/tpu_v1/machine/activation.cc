@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "systole/base/error.h"
+#include "systole/base/thread_pool.h"
 
 namespace systole::tpu_v1 {
 namespace {
@@ -65,42 +66,63 @@ int32_t finish_value(int32_t value, int64_t flags, const Registers& registers) {
   return static_cast<int32_t>(std::max(least, std::min(most, shifted)));
 }
 
-std::vector<int32_t> pool_rows(std::span<const int32_t> values, int64_t columns, int64_t flags,
-                               const Registers& r) {
-  const int64_t images = r[Register::pool_images];
-  const int64_t height = r[Register::pool_height];
-  const int64_t width = r[Register::pool_width];
-  const int64_t out_height = r[Register::pool_out_height];
-  const int64_t out_width = r[Register::pool_out_width];
+namespace {
+
+// A window of pooling, cut at the borders of the image.
+struct PoolWindow {
+  int64_t image, y0, y1, x0, x1;
+  int64_t positions() const {
+    return std::max<int64_t>(y1 - y0, 0) * std::max<int64_t>(x1 - x0, 0);
+  }
+};
+
+PoolWindow window_of(int64_t position, const Registers& r) {
+  const int64_t width = r[Register::pool_out_width];
+  const int64_t height = r[Register::pool_out_height];
+  const int64_t y =
+      position / width % height * r[Register::pool_stride_y] + r[Register::pool_offset_y];
+  const int64_t x = position % width * r[Register::pool_stride_x] + r[Register::pool_offset_x];
+  return {.image = position / (height * width),
+          .y0 = std::max<int64_t>(y, 0),
+          .y1 = std::min(y + r[Register::pool_window_y], r[Register::pool_height]),
+          .x0 = std::max<int64_t>(x, 0),
+          .x1 = std::min(x + r[Register::pool_window_x], r[Register::pool_width])};
+}
+
+}  // namespace
+
+std::vector<int32_t> pool_rows(std::span<const int32_t> values, int64_t columns, int64_t used,
+                               int64_t flags, const Registers& r) {
+  const int64_t positions =
+      r[Register::pool_images] * r[Register::pool_out_height] * r[Register::pool_out_width];
   const bool max_pool = (flags & kMaxPool) != 0;
-  std::vector<int32_t> out(static_cast<size_t>(images * out_height * out_width * columns));
-  std::vector<int64_t> sums(static_cast<size_t>(columns));
-  for (int64_t position = 0; position < images * out_height * out_width; ++position) {
-    const int64_t image = position / (out_height * out_width);
-    const int64_t y0 =
-        position / out_width % out_height * r[Register::pool_stride_y] + r[Register::pool_offset_y];
-    const int64_t x0 =
-        position % out_width * r[Register::pool_stride_x] + r[Register::pool_offset_x];
-    const int64_t y1 = std::min(y0 + r[Register::pool_window_y], height);
-    const int64_t x1 = std::min(x0 + r[Register::pool_window_x], width);
-    const int64_t count = std::max<int64_t>(y1 - std::max<int64_t>(y0, 0), 0) *
-                          std::max<int64_t>(x1 - std::max<int64_t>(x0, 0), 0);
-    if (count == 0)
-      throw invalid_argument("pooling: window at output {}, got no input, expected some", position);
-    std::fill(sums.begin(), sums.end(), max_pool ? INT64_MIN : 0);
-    for (int64_t y = std::max<int64_t>(y0, 0); y < y1; ++y) {
-      for (int64_t x = std::max<int64_t>(x0, 0); x < x1; ++x) {
-        const int32_t* in = values.data() + ((image * height + y) * width + x) * columns;
-        for (size_t c = 0; c < sums.size(); ++c) {
-          sums[c] = max_pool ? std::max<int64_t>(sums[c], in[c]) : sums[c] + in[c];
+  std::vector<int32_t> out(static_cast<size_t>(positions * columns));
+  ThreadPool::global().parallel_for(positions, 64, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> sums(static_cast<size_t>(used));
+    for (int64_t position = begin; position < end; ++position) {
+      const PoolWindow window = window_of(position, r);
+      if (window.positions() == 0) {
+        throw invalid_argument("pooling: window at output {}, got no input, expected some",
+                               position);
+      }
+      std::fill(sums.begin(), sums.end(), max_pool ? INT64_MIN : 0);
+      const int64_t line = window.image * r[Register::pool_height];
+      for (int64_t y = window.y0; y < window.y1; ++y) {
+        for (int64_t x = window.x0; x < window.x1; ++x) {
+          const int32_t* in = values.data() + ((line + y) * r[Register::pool_width] + x) * columns;
+          for (size_t c = 0; c < sums.size(); ++c) {
+            sums[c] = max_pool ? std::max<int64_t>(sums[c], in[c]) : sums[c] + in[c];
+          }
         }
       }
+      int32_t* to = out.data() + position * columns;
+      for (size_t c = 0; c < sums.size(); ++c) {
+        to[c] =
+            max_pool ? static_cast<int32_t>(sums[c]) : rounded_average(sums[c], window.positions());
+      }
+      std::copy(values.begin() + used, values.begin() + columns, to + used);
     }
-    int32_t* to = out.data() + position * columns;
-    for (size_t c = 0; c < sums.size(); ++c) {
-      to[c] = max_pool ? static_cast<int32_t>(sums[c]) : rounded_average(sums[c], count);
-    }
-  }
+  });
   return out;
 }
 

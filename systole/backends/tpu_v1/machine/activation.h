@@ -32,9 +32,9 @@ int32_t finish_value(int32_t value, int64_t flags, const Registers& registers);
 
 // Pools rows of `columns` values as `flags` and the pool registers say. An average is rounded to
 // the nearest integer, ties away from zero, over the positions inside the image. Errors:
-// INVALID_ARGUMENT for a window without such a position. REQUIRES: values has pool_images *
-// pool_height * pool_width rows.
-std::vector<int32_t> pool_rows(std::span<const int32_t> values, int64_t columns, int64_t flags,
-                               const Registers& registers);
+// INVALID_ARGUMENT for a window without such a position. Uses all cores. REQUIRES: values has
+// pool_images * pool_height * pool_width rows; columns from `used` on are equal in all rows.
+std::vector<int32_t> pool_rows(std::span<const int32_t> values, int64_t columns, int64_t used,
+                               int64_t flags, const Registers& registers);
 
 }  // namespace systole::tpu_v1

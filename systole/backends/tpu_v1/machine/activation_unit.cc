@@ -1,11 +1,13 @@
 // The part of the machine that applies functions.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "systole/backends/tpu_v1/machine/activation.h"
 #include "systole/backends/tpu_v1/machine/machine.h"
 #include "systole/backends/tpu_v1/machine/rounding.h"
 #include "systole/base/error.h"
+#include "systole/base/thread_pool.h"
 
 namespace systole::tpu_v1 {
 namespace {
@@ -57,48 +59,62 @@ void Machine::store(const Instruction& instruction, std::span<const int32_t> val
   }
 }
 
-void Machine::finish(const Instruction& instruction, std::vector<int32_t>& values) {
+// Pools and stores results. Columns from `used` on are equal in all rows.
+void Machine::finish(const Instruction& instruction, int64_t used, std::vector<int32_t>& values) {
   const bool pooled = (instruction.flags & (kMaxPool | kAveragePool)) != 0;
-  if (pooled) values = pool_rows(values, config_.array, instruction.flags, registers_);
+  if (pooled) values = pool_rows(values, config_.array, used, instruction.flags, registers_);
   store(instruction, values, 0);
+}
+
+// The parameters of columns, from the Unified Buffer. Errors: INVALID_ARGUMENT for a shift.
+ChannelTable Machine::channel_table(int64_t index) const {
+  const auto columns = static_cast<size_t>(config_.array);
+  const uint8_t* bytes = buffer_row(registers_[Register::channel_table]);
+  ChannelTable table;
+  for (size_t c = 0; c < columns; ++c) {
+    table.bias.push_back(load_s32(bytes + 4 * c));
+    table.multiplier.push_back(load_s32(bytes + 4 * columns + 4 * c));
+    table.shift.push_back(static_cast<int8_t>(bytes[8 * columns + c]));
+    if (table.shift[c] < kLeastShift || table.shift[c] > kMostShift) {
+      throw invalid_argument(
+          "instruction {} (activate): shift of column {}, got {}, expected {} to {}", index, c,
+          table.shift[c], kLeastShift, kMostShift);
+    }
+    if (table.bias[c] != 0 || table.multiplier[c] != 0) table.used = c + 1;
+  }
+  return table;
 }
 
 void Machine::activate(const Program& program, const Instruction& instruction, int64_t index) {
   const auto columns = static_cast<size_t>(config_.array);
   const bool raw = (instruction.flags & kRaw) != 0;
-  const uint8_t* table = raw ? nullptr : buffer_row(registers_[Register::channel_table]);
-  std::vector<int32_t> bias(columns);
-  std::vector<int32_t> multiplier(columns);
-  std::vector<int> shift(columns);
-  for (size_t c = 0; !raw && c < columns; ++c) {
-    bias[c] = load_s32(table + 4 * c);
-    multiplier[c] = load_s32(table + 4 * columns + 4 * c);
-    shift[c] = static_cast<int8_t>(table[8 * columns + c]);
-    if (shift[c] < kLeastShift || shift[c] > kMostShift) {
-      throw invalid_argument(
-          "instruction {} (activate): shift of column {}, got {}, expected {} to {}", index, c,
-          shift[c], kLeastShift, kMostShift);
-    }
-  }
+  const ChannelTable table = raw ? ChannelTable{.used = columns} : channel_table(index);
+  // A column without bias and factor has one result.
+  const int32_t rest = raw ? 0 : finish_value(0, instruction.flags, registers_);
   std::vector<int32_t> values(static_cast<size_t>(instruction.rows) * columns);
-  int64_t overflows = 0;
-  for (size_t r = 0; r < static_cast<size_t>(instruction.rows); ++r) {
-    const int32_t* sums =
-        accumulators_.data() + (static_cast<size_t>(instruction.acc) + r) * columns;
-    int32_t* out = values.data() + r * columns;
-    for (size_t c = 0; c < columns; ++c) {
-      if (raw) {
-        out[c] = (instruction.flags & kRelu) != 0 ? std::max(sums[c], 0) : sums[c];
-        continue;
+  std::atomic<int64_t> overflows = 0;
+  ThreadPool::global().parallel_for(instruction.rows, 32, [&](int64_t begin, int64_t end) {
+    int64_t wrapped = 0;
+    for (int64_t r = begin; r < end; ++r) {
+      const int32_t* sums = accumulators_.data() + (instruction.acc + r) * config_.array;
+      int32_t* out = values.data() + r * config_.array;
+      for (size_t c = 0; c < table.used; ++c) {
+        if (raw) {
+          out[c] = (instruction.flags & kRelu) != 0 ? std::max(sums[c], 0) : sums[c];
+          continue;
+        }
+        const int64_t exact = int64_t{sums[c]} + table.bias[c];
+        wrapped += wrap32(exact) != exact ? 1 : 0;
+        const int32_t scaled =
+            requantize(wrap32(exact), table.multiplier[c], table.shift[c], program.rounding);
+        out[c] = finish_value(scaled, instruction.flags, registers_);
       }
-      const int64_t exact = int64_t{sums[c]} + bias[c];
-      overflows += wrap32(exact) != exact ? 1 : 0;
-      const int32_t scaled = requantize(wrap32(exact), multiplier[c], shift[c], program.rounding);
-      out[c] = finish_value(scaled, instruction.flags, registers_);
+      std::fill(out + table.used, out + columns, rest);
     }
-  }
+    overflows += wrapped;
+  });
   count_overflow(index, overflows);
-  finish(instruction, values);
+  finish(instruction, static_cast<int64_t>(table.used), values);
 }
 
 void Machine::load_operand(int64_t row, bool wide, bool is_unsigned,
@@ -156,7 +172,7 @@ void Machine::vector(const Program& program, const Instruction& instruction, int
     }
   }
   count_overflow(index, overflows);
-  finish(instruction, values);
+  finish(instruction, config_.array, values);
 }
 
 }  // namespace systole::tpu_v1

@@ -80,6 +80,7 @@ void Machine::load(const Program& program) {
   hazards_ = std::make_unique<HazardTracker>(config_);
   registers_ = {};
   fifo_.clear();
+  packed_tiles_.clear();
   packed_ = nullptr;
   report_ = {};
   halted_ = false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,14 @@ struct HostRows {
 // Errors: INVALID_ARGUMENT for values that no row can have.
 HostRows host_rows_of(const Instruction& instruction, const Registers& registers,
                       const MachineConfig& config);
+
+// The parameters of activate, by column.
+struct ChannelTable {
+  std::vector<int32_t> bias;
+  std::vector<int32_t> multiplier;
+  std::vector<int> shift;
+  size_t used = 0;  // columns up to the last one with a bias or a factor
+};
 
 // What a run did.
 struct RunReport {
@@ -82,12 +91,15 @@ class Machine {
   void matrix(const Program& program, const Instruction& instruction, int64_t index);
   void gather(const Instruction& instruction, int64_t first, int64_t count, int64_t plane,
               std::vector<uint8_t>& rows) const;
-  void accumulate(const Instruction& instruction, int64_t index, int64_t first, int64_t count,
-                  std::span<const std::vector<int32_t>> planes);
+  int64_t accumulate(const Instruction& instruction, int64_t first, int64_t count,
+                     std::span<const std::vector<int32_t>> planes);
+  static int64_t add_products(const int32_t* products, int64_t columns, bool overwrite,
+                              int32_t* sums);
   void activate(const Program& program, const Instruction& instruction, int64_t index);
   void vector(const Program& program, const Instruction& instruction, int64_t index);
   void store(const Instruction& instruction, std::span<const int32_t> values, int64_t first_row);
-  void finish(const Instruction& instruction, std::vector<int32_t>& values);
+  void finish(const Instruction& instruction, int64_t used, std::vector<int32_t>& values);
+  ChannelTable channel_table(int64_t index) const;
   void load_operand(int64_t row, bool wide, bool is_unsigned, std::vector<int32_t>& values) const;
   void count_overflow(int64_t index, int64_t count);
   uint8_t* buffer_row(int64_t row) { return buffer_.data() + row * config_.array; }
@@ -106,7 +118,9 @@ class Machine {
   };
   std::deque<Tile> fifo_;
   Tile in_array_;
-  std::unique_ptr<PackedTile> packed_;  // null before the first tile
+  // By tile and flags. A program runs its tiles many times.
+  std::map<std::pair<uint32_t, int64_t>, std::unique_ptr<PackedTile>> packed_tiles_;
+  PackedTile* packed_ = nullptr;  // null before the first tile
   int64_t packed_flags_ = 0;
   RunReport report_;
   bool halted_ = false;

@@ -112,23 +112,21 @@ int64_t padded_input(const std::vector<uint8_t>& input, const ConvolutionLayer& 
                        (image * l.height + y) * l.width + x, channel);
 }
 
-void check_convolution(ConvolutionLayer layer, std::mt19937& random) {
+void check_convolution(ConvolutionLayer layer, int64_t channels, std::mt19937& random) {
   const MachineConfig config = small_machine();
   const int64_t array = config.array;
   ProgramBuilder builder(config);
   const auto weights = random_bytes(
-      static_cast<size_t>(layer.kernel_y * layer.kernel_x * layer.channels * layer.filters),
-      random);
-  layer.weights = weights;
+      static_cast<size_t>(layer.kernel_y * layer.kernel_x * channels * layer.filters), random);
+  layer.inputs = {{.channels = channels, .weights = weights, .fill = -7}};
   const int64_t out_vectors = layer.images * layer.out_height * layer.out_width;
   const int64_t in_rows =
-      rows_of_array(config, layer.channels, layer.images * layer.height * layer.width);
+      rows_of_array(config, channels, layer.images * layer.height * layer.width);
   const int64_t out_rows = rows_of_array(config, layer.filters, out_vectors);
   std::vector<uint8_t> input(static_cast<size_t>(in_rows * array));
   for (uint8_t& x : input) x = static_cast<uint8_t>(random());
   const int64_t host_in = builder.allocate_host(in_rows * array);
   const int64_t host_out = builder.allocate_host(out_rows * array);
-  builder.set(Register::fill, -7);
   builder.read_host({.ub = 0, .rows = in_rows, .host = host_in});
   layer.output = in_rows;
   layer.table = load_tables(builder, in_rows + out_rows, layer.filters, 7);
@@ -146,10 +144,10 @@ void check_convolution(ConvolutionLayer layer, std::mt19937& random) {
     for (int64_t f = 0; f < layer.filters; ++f) {
       int64_t sum = 0;
       for (int64_t k = 0; k < layer.kernel_y * layer.kernel_x; ++k) {
-        for (int64_t c = 0; c < layer.channels; ++c) {
+        for (int64_t c = 0; c < channels; ++c) {
           sum += padded_input(input, layer, array, image, y + k / layer.kernel_x,
                               x + k % layer.kernel_x, c) *
-                 weights[static_cast<size_t>((k * layer.channels + c) * layer.filters + f)];
+                 weights[static_cast<size_t>((k * channels + c) * layer.filters + f)];
         }
       }
       ASSERT_EQ(block_element(output, array, out_vectors, v, f), expected_result(sum, 7, false))
@@ -166,46 +164,42 @@ TEST(Machine, ConvolutionsByShiftedPasses) {
                      .width = 4,
                      .out_height = 5,
                      .out_width = 4,
-                     .channels = 3,
                      .filters = 10,
                      .kernel_y = 3,
                      .kernel_x = 3,
                      .pad_top = 1,
                      .pad_left = 1},
-                    random);
+                    3, random);
   check_convolution({.images = 7,
                      .height = 4,
                      .width = 4,
                      .out_height = 4,
                      .out_width = 4,
-                     .channels = 11,
                      .filters = 8,
                      .kernel_y = 3,
                      .kernel_x = 1,
                      .pad_top = 1},
-                    random);
+                    11, random);
   check_convolution({.images = 2,
                      .height = 12,
                      .width = 9,
                      .out_height = 12,
                      .out_width = 9,
-                     .channels = 2,
                      .filters = 3,
                      .kernel_y = 1,
                      .kernel_x = 1},
-                    random);
+                    2, random);
   check_convolution({.images = 3,
                      .height = 9,
                      .width = 8,
                      .out_height = 4,
                      .out_width = 4,
-                     .channels = 9,
                      .filters = 17,
                      .kernel_y = 3,
                      .kernel_x = 2,
                      .stride_y = 2,
                      .stride_x = 2},
-                    random);
+                    9, random);
 }
 
 // Runs a product of one 8x8 tile with a chosen precision and returns the 32-bit sums as the low

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <cstring>
 
 #include "systole/base/thread_pool.h"
@@ -91,19 +92,27 @@ BlockFunction block_function() {
 
 PackedTile::PackedTile(int size, std::span<const uint8_t> weights, bool unsigned_weights,
                        bool pairs)
-    : size_(size),
-      quads_((size + 3) / 4),
-      columns_((size + kBlockColumns - 1) / kBlockColumns * kBlockColumns),
-      packed_(static_cast<size_t>(4 * quads_ * columns_)),
-      sums_(static_cast<size_t>(columns_)),
-      unsigned_(static_cast<size_t>(columns_)) {
-  for (int c = 0; c < size; ++c) {
+    : inputs_(1), quads_(0), columns_(1) {
+  for (int64_t k = 0; k < size; ++k) {
+    for (int64_t c = 0; c < size; ++c) {
+      if (weights[static_cast<size_t>(k * size + c)] == 0) continue;
+      inputs_ = k + 1;
+      columns_ = std::max(columns_, c + 1);
+    }
+  }
+  const int64_t used = columns_;
+  quads_ = (inputs_ + 3) / 4;
+  columns_ = (columns_ + kBlockColumns - 1) / kBlockColumns * kBlockColumns;
+  packed_.resize(static_cast<size_t>(4 * quads_ * columns_));
+  sums_.resize(static_cast<size_t>(columns_));
+  unsigned_.resize(static_cast<size_t>(columns_));
+  for (int64_t c = 0; c < used; ++c) {
     if (unsigned_weights || (pairs && c % 2 == 0)) unsigned_[static_cast<size_t>(c)] = 128;
   }
-  for (int64_t k = 0; k < size; ++k) {
+  for (int64_t k = 0; k < inputs_; ++k) {
     int8_t* out = packed_.data() + k / 4 * columns_ * 4 + k % 4;
     const uint8_t* in = weights.data() + k * size;
-    for (int64_t c = 0; c < size; ++c) {
+    for (int64_t c = 0; c < used; ++c) {
       const auto value = static_cast<int8_t>(in[c] ^ unsigned_[static_cast<size_t>(c)]);
       out[4 * c] = value;
       sums_[static_cast<size_t>(c)] += value;
@@ -111,37 +120,44 @@ PackedTile::PackedTile(int size, std::span<const uint8_t> weights, bool unsigned
   }
 }
 
+// (x - a)(w + b) = xw - aw + bx - ab, summed over k, with a = 128 for signed input and b = 128 for
+// unsigned weights.
+RowMultiplier::RowMultiplier(const PackedTile& tile, bool input_is_signed)
+    : tile_(tile), constant_(static_cast<size_t>(tile.columns_)) {
+  const int32_t a = input_is_signed ? 128 : 0;
+  for (size_t c = 0; c < constant_.size(); ++c) {
+    constant_[c] = -a * (tile.sums_[c] + tile.unsigned_[c] * static_cast<int32_t>(tile.inputs_));
+    any_unsigned_ |= tile.unsigned_[c] != 0;
+  }
+}
+
+void RowMultiplier::run(const uint8_t* input, int64_t rows, int32_t* output) const {
+  static const BlockFunction compute = block_function();
+  const int64_t stride = tile_.input_stride();
+  for (int64_t c = 0; c < tile_.columns_; c += kBlockColumns) {
+    compute({.input = input,
+             .rows = rows,
+             .quads = tile_.quads_,
+             .packed = tile_.packed_.data() + 4 * c,
+             .columns = tile_.columns_,
+             .output = output + c});
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    int32_t sum = 0;
+    if (any_unsigned_) {
+      for (int64_t k = 0; k < tile_.inputs_; ++k) sum += input[r * stride + k];
+    }
+    int32_t* out = output + r * tile_.columns_;
+    for (size_t c = 0; c < constant_.size(); ++c) out[c] += constant_[c] + tile_.unsigned_[c] * sum;
+  }
+}
+
 void multiply_rows(const uint8_t* input, int64_t rows, bool input_is_signed, const PackedTile& tile,
                    int32_t* output) {
-  static const BlockFunction compute = block_function();
-  // (x - a)(w + b) = xw - aw + bx - ab, summed over k, with a = 128 for signed input and b = 128
-  // for unsigned weights.
-  const int32_t a = input_is_signed ? 128 : 0;
-  const auto columns = static_cast<size_t>(tile.columns_);
-  std::vector<int32_t> constant(columns);
-  bool any_unsigned = false;
-  for (size_t c = 0; c < columns; ++c) {
-    constant[c] = -a * (tile.sums_[c] + tile.unsigned_[c] * tile.size_);
-    any_unsigned |= tile.unsigned_[c] != 0;
-  }
-  const int64_t stride = tile.input_stride();
+  const RowMultiplier multiplier(tile, input_is_signed);
   ThreadPool::global().parallel_for(rows, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t c = 0; c < tile.columns_; c += kBlockColumns) {
-      compute({.input = input + begin * stride,
-               .rows = end - begin,
-               .quads = tile.quads_,
-               .packed = tile.packed_.data() + 4 * c,
-               .columns = tile.columns_,
-               .output = output + begin * tile.columns_ + c});
-    }
-    for (int64_t r = begin; r < end; ++r) {
-      int32_t sum = 0;
-      if (any_unsigned) {
-        for (int64_t k = 0; k < tile.size_; ++k) sum += input[r * stride + k];
-      }
-      int32_t* out = output + r * tile.columns_;
-      for (size_t c = 0; c < columns; ++c) out[c] += constant[c] + tile.unsigned_[c] * sum;
-    }
+    multiplier.run(input + begin * tile.input_stride(), end - begin,
+                   output + begin * tile.output_stride());
   });
 }
 

@@ -65,6 +65,10 @@ std::string roofline_svg(std::span<const NamedCounters> programs, const MachineC
       x_of(0.1 / slope > 1 ? 0.1 / slope : 1), y_of(std::max(slope, 0.1)), x_of(machine.ridge()),
       y_of(peak), x_of(1e4), y_of(peak));
   for (int decade = 0; decade <= 4; ++decade) {
+    out += fmt::format(
+        "<path fill=\"none\" stroke=\"#ddd\" d=\"M{:.1f},{:.1f}V{:.1f}M{:.1f},{:.1f}H{:.1f}\"/>\n",
+        x_of(std::pow(10, decade)), kBottom, y_of(1e3), kLeft, y_of(std::pow(10, decade - 1)),
+        x_of(1e4));
     out += svg_text(x_of(std::pow(10, decade)), kBottom + 18,
                     fmt::format("{:.0f}", std::pow(10, decade)), "middle");
     out += svg_text(kLeft - 8, y_of(std::pow(10, decade - 1)) + 4,
@@ -74,13 +78,21 @@ std::string roofline_svg(std::span<const NamedCounters> programs, const MachineC
   out += svg_text(10, 20, "tera-operations a second (a multiply-add is two)");
   out += svg_text(x_of(machine.ridge()), y_of(peak) - 8,
                   fmt::format("ridge {:.0f}, {:.1f} TOPS", machine.ridge(), peak), "middle");
+  std::vector<std::pair<double, double>> labels;  // where they begin
   for (const NamedCounters& program : programs) {
     const Counters& c = program.counters;
     if (c.weight_bytes == 0 || c.multiply_adds == 0) continue;
     const double x = x_of(c.multiply_adds / c.weight_bytes);
     const double y = y_of(ops_per_second(c, machine) * 1e-12);
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"#1b6ca8\"/>\n", x, y);
-    out += svg_text(x + 8, y + 4, xml_escaped(program.name));
+    // A label moves down while it covers another one.
+    double label = y + 14;
+    const auto covers = [&](const std::pair<double, double>& other) {
+      return std::abs(other.first - x) < 60 && std::abs(other.second - label) < 13;
+    };
+    while (std::any_of(labels.begin(), labels.end(), covers)) label += 13;
+    labels.emplace_back(x, label);
+    out += svg_text(x + 8, label, xml_escaped(program.name));
   }
   return out + "</svg>\n";
 }

@@ -9,12 +9,12 @@ constexpr int64_t kBoard = 19;
 
 ConvolutionLayer square_layer(int64_t images, int64_t size, int64_t channels, int64_t filters,
                               int64_t kernel) {
-  return {.images = images,
+  return {.inputs = {{.channels = channels}},
+          .images = images,
           .height = size,
           .width = size,
           .out_height = size,
           .out_width = size,
-          .channels = channels,
           .filters = filters,
           .kernel_y = kernel,
           .kernel_x = kernel,
@@ -46,12 +46,12 @@ Program cnn0_program(const MachineConfig& config) {
   ConvolutionLayer first = square_layer(kImages, kBoard, 5 * kPlanes, kFilters, 5);
   first.kernel_x = 1;
   first.pad_left = 0;
-  const int64_t input = rows.array(first.channels, vectors);
+  const int64_t input = rows.array(5 * kPlanes, vectors);
   // A line in host memory has two positions of padding at both ends.
   const int64_t line_bytes = (kBoard + 4) * kPlanes;
   for (int64_t line = 0; line < kImages * kBoard; ++line) {
     const int64_t host = builder.allocate_host(line_bytes);
-    builder.read_host({.ub = input + line * kBoard, .rows = kBoard, .host = host}, first.channels,
+    builder.read_host({.ub = input + line * kBoard, .rows = kBoard, .host = host}, 5 * kPlanes,
                       kPlanes);
   }
   std::vector<ConvolutionLayer> layers = {first};
@@ -61,7 +61,7 @@ Program cnn0_program(const MachineConfig& config) {
   const int64_t buffers[2] = {rows.array(kFilters, vectors), rows.array(kFilters, vectors)};
   int64_t from = input;
   for (size_t i = 0; i < layers.size(); ++i) {
-    layers[i].input = from;
+    layers[i].inputs[0].ub = from;
     layers[i].output = buffers[i % 2];
     layers[i].table = table;
     emit_convolution(builder, layers[i]);
@@ -94,7 +94,7 @@ Program cnn1_program(const MachineConfig& config) {
         ConvolutionLayer layer =
             square_layer(part.group, part.size, part.channels, part.filters, part.kernel);
         if (part.kernel == 7) layer.kernel_x = 1;  // seven neighbours of a line side by side
-        layer.input = buffers[i % 2];
+        layer.inputs[0].ub = buffers[i % 2];
         layer.output = buffers[1 - i % 2];
         layer.table = table;
         emit_convolution(builder, layer);
