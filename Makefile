@@ -112,3 +112,4 @@ deps:
 # Tools that some tests run. Without them these tests are reported as skipped.
 test-deps: deps
 	@tools/install-deps.sh test || echo "make: some tests will be skipped"
+	@tools/install-npm.sh || true

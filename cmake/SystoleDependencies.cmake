@@ -46,3 +46,8 @@ systole_find_library(sleef HEADER sleef.h LIBRARY sleef)
 systole_find_library(hdf5 HEADER hdf5/serial/hdf5.h LIBRARY hdf5_serial hdf5)
 # RE2: regular expressions in linear time, with the syntax of TensorFlow's string ops.
 systole_find_library(re2 HEADER re2/re2.h LIBRARY re2)
+# cpp-httplib: the HTTP server of `systole board`. Its package file requires OpenSSL, which a server on this machine does not use.
+systole_find_library(httplib HEADER httplib.h LIBRARY cpp-httplib)
+# Macros change the layout of its classes: these are those of Debian's library.
+set_property(TARGET systole::httplib PROPERTY INTERFACE_COMPILE_DEFINITIONS
+             CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)

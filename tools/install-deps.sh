@@ -27,11 +27,15 @@ build    libpng-dev           decode_png, encode_png
 build    libarchive-dev       tar and zip archives of data sets
 build    libre2-dev           regular expressions of string ops, the library that TensorFlow uses
 build    libhdf5-dev          .h5 files of Keras
+build    libcpp-httplib-dev   the HTTP server of `systole board`
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
 test     mlir-19-tools        mlir-opt parses the programs that we print
+test     chromium-headless-shell  the browser of the tests of `systole board`
+test     nodejs               runs the browser tests
+test     npm                  installs playwright-core, which drives the browser
 test     hdf5-tools           h5dump and h5ls read the .h5 files that we write
 lint     git                  finds what changed
 lint     g++                  compiles every header alone

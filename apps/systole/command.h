@@ -19,6 +19,7 @@ struct Command {
 // Adds subcommands to a line; one of them is required.
 void add_commands(CommandLine& line, std::span<const Command> commands);
 
+extern const Command kBoardCommand;
 extern const Command kCacheCommand;
 extern const Command kCheckCommand;
 extern const Command kDataCommand;

@@ -11,9 +11,9 @@ namespace {
 
 // In the order in which a person comes to need them.
 constexpr const Command* kCommands[] = {
-    &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kExportCommand, &kCheckCommand,
-    &kInspectCommand, &kDataCommand,     &kHloCommand,     &kFlopsCommand,  &kTpuV1Command,
-    &kDevicesCommand, &kCacheCommand,    &kVersionCommand};
+    &kTrainCommand, &kEvaluateCommand, &kPredictCommand, &kExportCommand, &kCheckCommand,
+    &kBoardCommand, &kInspectCommand,  &kDataCommand,    &kHloCommand,    &kFlopsCommand,
+    &kTpuV1Command, &kDevicesCommand,  &kCacheCommand,   &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);

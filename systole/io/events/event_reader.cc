@@ -127,6 +127,12 @@ std::string_view to_string(SummaryValue::Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+Event parse_event(std::string_view what, std::string_view record) {
+  tensorflow::Event message;
+  parse_message(what, record, message);
+  return event_from(what, message);
+}
+
 EventReader::EventReader(FileSystem& file_system, const std::string& path)
     : records_(file_system, path) {}
 
@@ -136,10 +142,7 @@ std::optional<Event> EventReader::next() {
   const uint64_t offset = records_.offset();
   const auto record = records_.next();
   if (!record) return std::nullopt;
-  const std::string what = fmt::format("{}: event at byte {}", records_.path(), offset);
-  tensorflow::Event message;
-  parse_message(what, *record, message);
-  return event_from(what, message);
+  return parse_event(fmt::format("{}: event at byte {}", records_.path(), offset), *record);
 }
 
 EventFileSummary summarize_events(FileSystem& file_system, const std::string& path) {

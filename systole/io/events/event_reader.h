@@ -5,12 +5,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "systole/base/file_system.h"
 #include "systole/io/events/event.h"
 #include "systole/io/records/tfrecord.h"
 
 namespace systole {
+
+// Returns the event in the bytes of a record. Errors start with `what`: DATA_LOSS for bytes that
+// are not an event.
+Event parse_event(std::string_view what, std::string_view record);
 
 // Reads one event after another. Not thread-safe.
 class EventReader {

@@ -1,0 +1,121 @@
+// Runs of made-up trainings, for the browser test and for the pictures of docs/board.md.
+import fs from 'node:fs';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import {EventFile, bytes, graph, histogram, hparams, image, int, prCurve, scalar, text} from './event_file.js';
+
+export const kStart = 1760000000;
+
+// Numbers in [0, 1) that are the same in every run of this script.
+export function random(seed) {
+  let s = seed >>> 0;
+  return () => {
+    s = (s + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(s ^ (s >>> 15), 1 | s);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+const normal = (next) => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+
+const kGraph = graph([
+  {name: 'input/images', op: 'Placeholder'}, {name: 'input/labels', op: 'Placeholder'},
+  {name: 'conv1/kernel', op: 'VariableV2'}, {name: 'conv1/Conv2D', op: 'Conv2D', inputs: ['input/images', 'conv1/kernel']},
+  {name: 'conv1/Relu', op: 'Relu', inputs: ['conv1/Conv2D']}, {name: 'pool1/MaxPool', op: 'MaxPool', inputs: ['conv1/Relu']},
+  {name: 'conv2/kernel', op: 'VariableV2'}, {name: 'conv2/Conv2D', op: 'Conv2D', inputs: ['pool1/MaxPool', 'conv2/kernel']},
+  {name: 'conv2/Relu', op: 'Relu', inputs: ['conv2/Conv2D']}, {name: 'flatten/Reshape', op: 'Reshape', inputs: ['conv2/Relu']},
+  {name: 'dense/kernel', op: 'VariableV2'}, {name: 'dense/bias', op: 'VariableV2'},
+  {name: 'dense/MatMul', op: 'MatMul', inputs: ['flatten/Reshape', 'dense/kernel']},
+  {name: 'dense/BiasAdd', op: 'BiasAdd', inputs: ['dense/MatMul', 'dense/bias']},
+  {name: 'loss/softmax_cross_entropy', op: 'SoftmaxCrossEntropyWithLogits', inputs: ['dense/BiasAdd', 'input/labels']},
+  {name: 'loss/Mean', op: 'Mean', inputs: ['loss/softmax_cross_entropy']},
+  {name: 'train/gradients/dense/MatMul_grad', op: 'MatMul', inputs: ['loss/Mean', 'dense/kernel']},
+  {name: 'train/Adam/update_dense', op: 'ApplyAdam', inputs: ['dense/kernel', 'train/gradients/dense/MatMul_grad']},
+  {name: 'train/Adam/update_conv1', op: 'ApplyAdam', inputs: ['conv1/kernel', 'loss/Mean', '^train/Adam/update_dense']},
+]);
+
+function digit(step, k) {
+  return (x, y) => {
+    const r = Math.hypot(x - 14, (y - 14) * (k % 2 ? 1.3 : 0.8)) - 7 - 2 * Math.sin(k + 3 * Math.atan2(y - 14, x - 14));
+    const v = Math.max(0, Math.min(255, 255 * (1 - Math.abs(r) / (1.5 + 6 / (1 + step / 200)))));
+    return [v, v, v];
+  };
+}
+
+function trainRun(directory, {seed, rate, batch, optimizer, restart = false, nan = false, steps = 2000, start = kStart}) {
+  const next = random(seed);
+  const best = 0.035 + 0.05 * Math.abs(Math.log10(rate) + 2.7) + (optimizer === 'adam' ? 0 : 0.03);
+  const write = (file, from, to, at) => {
+    for (let step = from; step <= to; step += 5) {
+      const time = at + (step - from) * 0.15;
+      let loss = best + 2.2 / (1 + step * rate * 25) + 0.05 * normal(next) / (1 + step / 800);
+      if (nan && step >= 900 && step < 940) loss = NaN;
+      const values = [scalar('loss', loss), scalar('accuracy', Math.min(0.999, 1 - 0.35 * Math.max(loss, 0.003) + 0.004 * normal(next))),
+        scalar('learning_rate', rate * 0.5 * (1 + Math.cos(Math.PI * step / steps)))];
+      if (step % 50 === 0) values.push(scalar('global_step/sec', 6.6 + 0.2 * normal(next)), scalar('examples/sec', batch * (6.6 + 0.2 * normal(next))), scalar('input_wait', Math.max(0, 0.04 + 0.01 * normal(next))));
+      if (step % 100 === 0) {
+        const width = 0.04 + 0.12 * step / steps;
+        values.push(histogram('dense/kernel', Array.from({length: 400}, () => width * normal(next) + 0.02 * step / steps)));
+        values.push(histogram('gradients/dense', Array.from({length: 400}, () => 0.3 / (1 + step / 300) * normal(next))));
+      }
+      if (step % 400 === 0) for (let k = 0; k < 3; ++k) values.push(image(`samples/${k}`, 28, 28, digit(step, k)));
+      file.summary(time, step, ...values);
+    }
+  };
+  const file = new EventFile(path.join(directory, 'train'), start);
+  file.write(start, 0, bytes(4, kGraph));
+  file.write(start, 0, bytes(7, int(1, 1)));
+  file.summary(start, 0, hparams({learning_rate: rate, batch_size: batch, optimizer, augment: seed % 2 === 0, max_steps: steps}));
+  file.summary(start, 0, text('notes', `**${optimizer}** with a learning rate of ${rate}.\n\n| what | value |\n|---|---|\n| batch | ${batch} |\n| augmentation | ${seed % 2 === 0} |`));
+  if (restart) {
+    write(file, 0, 1200, start);
+    file.flush();
+    const again = new EventFile(path.join(directory, 'train'), start + 400);
+    again.write(start + 400, 1000, bytes(7, int(1, 1)));
+    write(again, 1000, steps, start + 400);
+    again.flush();
+  } else {
+    write(file, 0, steps, start);
+    file.flush();
+  }
+  const evaluation = new EventFile(path.join(directory, 'eval'), start + 10);
+  for (let step = 200; step <= steps; step += 200) {
+    const loss = best * 1.25 + 2.4 / (1 + step * rate * 25) + 0.004 * normal(next);
+    const n = 21, thresholds = Array.from({length: n}, (_, i) => i / (n - 1));
+    const recall = thresholds.map((t) => 1 - t ** (1.5 + step / 250)), precision = thresholds.map((t) => 0.55 + 0.44 * t ** (1 / (1 + step / 300)));
+    evaluation.summary(start + step * 0.15, step, scalar('loss', loss), scalar('accuracy', 1 - 0.33 * loss),
+      prCurve('pr/digit_7', [recall.map((r) => Math.round(500 * r)), precision.map((p, i) => Math.round(500 * recall[i] * (1 / p - 1))),
+        recall.map(() => 4000), recall.map((r) => Math.round(500 * (1 - r))), precision, recall]));
+  }
+  evaluation.flush();
+}
+
+// A profile with a timeline of `events` events: steps of 1000 us on one track, ten ops in each on another.
+export function writeSampleProfile(logdir, events) {
+  const folder = path.join(logdir, 'plugins', 'profile', '2025_10_09_08_53_20');
+  fs.mkdirSync(folder, {recursive: true});
+  const ops = ['convolution.1', 'fusion.2', 'convolution.3', 'fusion.4', 'dot.5', 'fusion.6', 'reduce.7', 'all-reduce.8', 'fusion.9', 'copy.10'];
+  const name = (pid, tid, process, thread) => [{ph: 'M', pid, name: 'process_name', args: {name: process}}, {ph: 'M', pid, tid, name: 'thread_name', args: {name: thread}}];
+  const list = [...name(1, 1, '/device:TPU:0', 'Steps'), ...name(1, 2, '/device:TPU:0', 'XLA Ops')];
+  for (let step = 0; list.length < events; ++step) {
+    list.push({ph: 'X', pid: 1, tid: 1, name: `step ${step}`, ts: step * 1000, dur: 990, args: {step_num: step}});
+    ops.forEach((op, i) => list.push({ph: 'X', pid: 1, tid: 2, name: op, ts: step * 1000 + i * 99, dur: 40 + 5 * i, args: {source: `model.cc:${10 + i}`}}));
+  }
+  fs.writeFileSync(path.join(folder, 'host.trace.json.gz'), zlib.gzipSync(JSON.stringify({displayTimeUnit: 'ns', traceEvents: list})));
+  const leaf = (op, time, flops) => ({name: op, metrics: {time, flops}, xla: {op, expression: `%${op} = f32[128,64] ...`, category: op.replace(/\.\d+/, '')}, children: []});
+  fs.writeFileSync(path.join(folder, 'host.op_profile.json'), JSON.stringify({byCategory: {name: 'byCategory', metrics: {time: 1, flops: 0.35},
+    children: [{name: 'convolution', metrics: {time: 0.6, flops: 0.5}, children: [leaf('convolution.1', 0.4, 0.6), leaf('convolution.3', 0.2, 0.3)]},
+      {name: 'fusion', metrics: {time: 0.4, flops: 0.1}, children: [leaf('fusion.2', 0.4, 0.1)]}]}}));
+}
+
+export function writeSampleRuns(logdir) {
+  fs.mkdirSync(logdir, {recursive: true});
+  const at = (i) => ({start: kStart + 3600 * i});
+  trainRun(path.join(logdir, 'adam_lr1e-3'), {seed: 2, rate: 0.001, batch: 128, optimizer: 'adam', ...at(0)});
+  trainRun(path.join(logdir, 'adam_lr3e-3'), {seed: 3, rate: 0.003, batch: 128, optimizer: 'adam', restart: true, ...at(1)});
+  trainRun(path.join(logdir, 'adam_lr3e-2'), {seed: 4, rate: 0.03, batch: 256, optimizer: 'adam', nan: true, ...at(2)});
+  trainRun(path.join(logdir, 'momentum_lr1e-2'), {seed: 5, rate: 0.01, batch: 128, optimizer: 'momentum', ...at(3)});
+  trainRun(path.join(logdir, 'sgd_lr1e-2'), {seed: 6, rate: 0.01, batch: 64, optimizer: 'sgd', ...at(4)});
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) writeSampleRuns(process.argv[2]);

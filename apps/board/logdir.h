@@ -1,0 +1,105 @@
+// The runs below a log directory, kept up to date by a thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "apps/board/run.h"
+#include "systole/base/file_system.h"
+
+namespace systole::board {
+
+struct LogdirOptions {
+  size_t max_memory_bytes = size_t{1} << 30U;  // of points and references
+  size_t max_runs = 200'000;
+  int max_depth = 24;  // of directories
+  double reload_seconds = 1;
+  Run::Limits run_limits;
+};
+
+// What the loader is doing.
+struct LogdirStatus {
+  bool ready = false;  // all that was there at the start has been read
+  uint64_t generation = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_total = 0;
+  size_t runs = 0;
+  size_t memory_bytes = 0;
+  bool thinned = false;  // points were dropped to bound the memory
+  std::vector<std::string> problems;
+};
+
+// A run is a directory that holds event files; its name is the path below the log directory, "."
+// for the log directory itself. A link that leads out of the log directory is not followed.
+// Thread-safe.
+class Logdir {
+ public:
+  // `file_system` must outlive the object. Reads nothing yet.
+  Logdir(FileSystem& file_system, std::string path, LogdirOptions options = {});
+  ~Logdir();
+  Logdir(const Logdir&) = delete;
+  Logdir& operator=(const Logdir&) = delete;
+
+  // Starts the thread that calls refresh() every `reload_seconds`.
+  void start();
+  // Looks for new runs and files, and reads what was added. Never throws: what fails is a problem
+  // of status() or of its run.
+  void refresh();
+
+  const std::string& path() const { return path_; }
+  FileSystem& file_system() const { return file_system_; }
+  LogdirStatus status() const;
+  // In the order in which they were found: the index is the id. Runs stay when their files vanish.
+  std::vector<std::shared_ptr<Run>> runs() const;
+  // Returns null for an unknown id or name.
+  std::shared_ptr<Run> run(size_t id) const;
+  std::shared_ptr<Run> find_run(std::string_view name) const;
+  // Returns the directories plugins/profile/<run> by the name "<run of events>/<profile>", sorted.
+  std::map<std::string, std::string> profiles() const;
+  // Returns whether a path below the log directory stays there: false for a link that leads out.
+  bool is_inside(const std::string& path) const;
+
+ private:
+  struct Scan;
+
+  void scan(const std::string& directory, const std::string& name,
+            std::vector<std::string> hparam_files, Scan& found, int depth);
+  void scan_profiles(const std::string& directory, const std::string& name, Scan& found);
+  void add_runs(const Scan& found);
+  void read_runs();
+  void bound_memory();
+  void loop();
+
+  FileSystem& file_system_;
+  const std::string path_;
+  std::string real_path_;  // without links; "" if the path is not local
+  const LogdirOptions options_;
+
+  mutable std::mutex mutex_;  // guards the members up to `thread_`
+  std::vector<std::shared_ptr<Run>> runs_;
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<std::string, std::string> profiles_;
+  std::vector<std::string> scan_problems_;
+  bool ready_ = false;
+  bool thinned_ = false;
+  size_t memory_bytes_ = 0;
+  std::thread thread_;
+
+  std::mutex refresh_mutex_;  // one refresh at a time
+  std::atomic<uint64_t> bytes_read_ = 0;
+  std::atomic<uint64_t> generation_ = 1;
+  std::atomic<bool> stop_ = false;
+  std::mutex sleep_mutex_;
+  std::condition_variable wake_;
+};
+
+}  // namespace systole::board

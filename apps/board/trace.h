@@ -1,0 +1,26 @@
+// Timelines in the trace-event format, as chrome://tracing and Perfetto read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "systole/base/file_system.h"
+
+namespace systole::board {
+
+// Reads a gzip file. Errors: those of the file; DATA_LOSS for a damaged one; RESOURCE_EXHAUSTED for
+// more than `max_bytes` of contents.
+std::string read_gzip(FileSystem& file_system, const std::string& path, uint64_t max_bytes);
+
+// Converts {"traceEvents": [...]} to columns that a page can draw at once:
+//   {"tracks": [[process name, thread name], ...] in the order of their sort indices,
+//    "names": [...], "track": [...], "name": [...], "begin": [us], "duration": [us], "depth":
+//    [...], "args": {"<event>": {...}} of the first events, "events": n, "cut": events that were
+//    left out}
+// `depth` counts the events of the track that contain the event. Complete events (X) and pairs of B
+// and E are kept, at most a million, sorted by begin within a track. Errors: INVALID_ARGUMENT for
+// text that is not such JSON.
+std::string trace_json(std::string_view text);
+
+}  // namespace systole::board
