@@ -197,7 +197,7 @@ void emit_dense(ProgramBuilder& builder, const DenseLayer& layer) {
         builder.read_weights(tile_of(builder, weights), weights.useful_rows,
                              weights.useful_columns);
         builder.matmul(
-            layer.matrix_flags | kNext | first,
+            layer.matrix_flags | input.matrix_flags | kNext | first,
             {.ub = input.ub + k * layer.batch * planes, .acc = acc, .rows = layer.batch});
         first = 0;
       }

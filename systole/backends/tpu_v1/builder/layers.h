@@ -19,7 +19,8 @@ struct DenseInput {
   int64_t ub = 0;  // first row
   int64_t features = 0;
   std::span<const int8_t> weights =
-      {};  // [features, outputs]; empty for programs that are only timed
+      {};                    // [features, outputs]; empty for programs that are only timed
+  int64_t matrix_flags = 0;  // beside those of the layer: kHighBytes
 };
 
 struct DenseLayer {

@@ -127,6 +127,18 @@ class NetworkCompiler {
     ports_.resize(network_.arrays.size());
     for (const int input : network_.inputs) place_port(input, false);
     for (const int output : network_.outputs) place_port(output, true);
+    sources_ = network_.inputs;
+    for (const NetworkConstant& constant : network_.constants) {
+      const NetworkArray& a = array(constant.array);
+      const int64_t bytes =
+          batch_ * a.positions() * a.channels * (a.element == Element::s16 ? 2 : 1);
+      if (static_cast<int64_t>(constant.bytes.size()) != bytes) {
+        throw invalid_argument("constant of array {} ({}): bytes, got {}, expected {}",
+                               constant.array, a.name, constant.bytes.size(), bytes);
+      }
+      ports_[static_cast<size_t>(constant.array)] = builder_.add_constant(constant.bytes);
+      sources_.push_back(constant.array);
+    }
   }
 
   void place_port(int index, bool output) {
@@ -188,8 +200,8 @@ class NetworkCompiler {
       rows.free(first[static_cast<size_t>(index)] - table_rows_);
     };
     layer = 0;
-    for (const int input : network_.inputs) {
-      if (!allocate(input)) return {};
+    for (const int source : sources_) {
+      if (!allocate(source)) return {};
     }
     for (layer = 0; layer < layers_.size(); ++layer) {
       if (!allocate(layers_[layer].output)) return {};
@@ -242,7 +254,7 @@ class NetworkCompiler {
           builder_, array(index), forms_[i] ? &*forms_[i] : nullptr,
           {.in = in, .ub = rows_[i], .host = ports_[i], .first = first, .images = images});
     };
-    for (const int input : network_.inputs) transfer(input, true);
+    for (const int source : sources_) transfer(source, true);
     const auto write_output = [&](int index) {
       if (std::count(network_.outputs.begin(), network_.outputs.end(), index) > 0)
         transfer(index, false);
@@ -288,6 +300,7 @@ class NetworkCompiler {
   std::vector<FusedLayer> layers_;
   std::vector<Placement> placements_;  // by fused layer
   std::vector<int64_t> last_read_;     // by array: the last fused layer that reads it, or -1
+  std::vector<int> sources_;           // arrays that the host has: inputs and constants
   std::vector<int64_t> ports_;         // by array: offset in host memory
   std::vector<int64_t> rows_;          // by array: first row
   int64_t table_rows_ = 0;

@@ -14,6 +14,7 @@ class NetworkChecker {
 
   void check() {
     for (const int input : network_.inputs) write(input, "input");
+    for (const NetworkConstant& constant : network_.constants) write(constant.array, "constant");
     for (const NetworkLayer& layer : network_.layers) {
       for (const int array : arrays_read_by(layer)) read(array, layer.where);
       write(layer.output, layer.where);

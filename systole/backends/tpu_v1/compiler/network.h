@@ -83,8 +83,15 @@ struct NetworkLayer {
   std::string where;  // "dot_general (dense_1) at model.mlir:12", for messages
 };
 
+// The contents of an array for the whole batch, as the bytes of a port (isa/program.h).
+struct NetworkConstant {
+  int array = 0;
+  std::string bytes;
+};
+
 struct Network {
   std::vector<NetworkArray> arrays;
+  std::vector<NetworkConstant> constants;
   std::vector<NetworkLayer> layers;  // in an order in which they can run
   std::vector<int> inputs;           // arrays that the host writes
   std::vector<int> outputs;          // arrays that the host reads

@@ -46,6 +46,7 @@ inline constexpr uint16_t kUnsignedInput = 4;    // activations are unsigned, ot
 inline constexpr uint16_t kUnsignedWeights = 8;  // weights are unsigned, otherwise signed
 inline constexpr uint16_t kInput16 = 16;         // 16-bit activations: half speed
 inline constexpr uint16_t kWeights16 = 32;       // 16-bit weights: half the columns
+inline constexpr uint16_t kHighBytes = 64;  // with kInput16: the high bytes only, at full speed
 // Flags of activate and vector. At most one function and one kind of pooling.
 inline constexpr uint16_t kRelu = 1;
 inline constexpr uint16_t kSigmoid = 2;
@@ -125,6 +126,12 @@ struct Instruction {
 
   bool operator==(const Instruction&) const = default;
 };
+
+// Returns whether a product reads only the high bytes of its 16-bit activations, each worth 256.
+constexpr bool reads_high_bytes(const Instruction& instruction) {
+  constexpr int64_t kBoth = kInput16 | kHighBytes;
+  return (instruction.flags & kBoth) == kBoth;
+}
 
 // The values of all registers.
 class Registers {

@@ -33,7 +33,8 @@ constexpr std::array kMatmulFlags = {FlagName{"next", kNext},
                                      FlagName{"unsigned_input", kUnsignedInput},
                                      FlagName{"unsigned_weights", kUnsignedWeights},
                                      FlagName{"input16", kInput16},
-                                     FlagName{"weights16", kWeights16}};
+                                     FlagName{"weights16", kWeights16},
+                                     FlagName{"high_bytes", kHighBytes}};
 constexpr std::array kActivateFlags = {FlagName{"relu", kRelu},
                                        FlagName{"sigmoid", kSigmoid},
                                        FlagName{"tanh", kTanh},

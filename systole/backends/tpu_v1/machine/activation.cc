@@ -11,27 +11,32 @@ namespace {
 
 constexpr int kTableSize = 1 << 16;
 
-double function_value(bool sigmoid, int input) {
+// As StableHLO's reference computes functions of f32: exactly, then rounded.
+float function_value(bool sigmoid, int input) {
   const double x = std::ldexp(static_cast<double>(input), -kFunctionInputBits);
-  return sigmoid ? 1 / (1 + std::exp(-x)) : std::tanh(x);
+  if (!sigmoid) return static_cast<float>(std::tanh(x));
+  const double e = std::exp(-std::abs(x));
+  return static_cast<float>((x < 0 ? e : 1) / (1 + e));
 }
 
-std::vector<int16_t> function_table(bool sigmoid, double scale, int offset, int most) {
+// Results in units of 1 / scale, as uniform_quantize rounds f32.
+std::vector<int16_t> function_table(bool sigmoid, float scale, float zero, float least,
+                                    float most) {
   std::vector<int16_t> table(kTableSize);
   for (int i = 0; i < kTableSize; ++i) {
-    const auto value =
-        static_cast<int>(std::lround(scale * function_value(sigmoid, i - kTableSize / 2))) + offset;
-    table[static_cast<size_t>(i)] = static_cast<int16_t>(std::min(value, most));
+    const float value = scale * function_value(sigmoid, i - kTableSize / 2) + zero;
+    table[static_cast<size_t>(i)] =
+        static_cast<int16_t>(std::nearbyint(std::clamp(value, least, most)));
   }
   return table;
 }
 
 const std::vector<int16_t>& table_of(int64_t flags) {
-  static const auto sigmoid8 = function_table(true, 256, -128, 127);
-  static const auto sigmoid_u8 = function_table(true, 256, 0, 255);
-  static const auto sigmoid16 = function_table(true, 32768, 0, 32767);
-  static const auto tanh8 = function_table(false, 128, 0, 127);
-  static const auto tanh16 = function_table(false, 32768, 0, 32767);
+  static const auto sigmoid8 = function_table(true, 256, -128, -128, 127);
+  static const auto sigmoid_u8 = function_table(true, 256, 0, 0, 255);
+  static const auto sigmoid16 = function_table(true, 32768, 0, -32768, 32767);
+  static const auto tanh8 = function_table(false, 128, 0, -128, 127);
+  static const auto tanh16 = function_table(false, 32768, 0, -32768, 32767);
   const bool wide = (flags & kOutput16) != 0;
   if ((flags & kTanh) != 0) return wide ? tanh16 : tanh8;
   if (wide) return sigmoid16;

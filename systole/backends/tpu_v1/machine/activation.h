@@ -12,7 +12,8 @@ namespace systole::tpu_v1 {
 // The fixed scales of sigmoid and tanh. Their input is a 16-bit integer in units of 2^-12. Results
 // of 16 bits are in units of 2^-15. Results of 8 bits: sigmoid in units of 1/256 with zero point
 // -128 (unsigned: 0), tanh in units of 1/128 with zero point 0. Every result is the nearest integer
-// to the function's value, or the largest one of the type.
+// to the function's value in f32, ties to even, or the largest one of the type: what StableHLO's
+// logistic, tanh and uniform_quantize give.
 inline constexpr int kFunctionInputBits = 12;
 
 // Returns the result of the function that `flags` name (sigmoid or tanh) for an input that

@@ -163,8 +163,11 @@ HazardTracker::Needs HazardTracker::needs_of(Unit unit, std::span<const Access> 
   };
   for (const Access& access : accesses) {
     const std::vector<Row>& rows = rows_of(access.memory);
+    const Row* before = nullptr;
     for (int64_t r = access.first; r < access.first + access.rows; ++r) {
       const Row& row = rows[static_cast<size_t>(r)];
+      if (before != nullptr && *before == row) continue;  // the rows of an array mostly are equal
+      before = &row;
       const auto writer = static_cast<size_t>(row.writer_unit);
       if (!access.write) {
         if (access.memory == Memory::buffer) {

@@ -73,6 +73,7 @@ class HazardTracker {
     int32_t writer = 0;
     int32_t writer_index = -1;  // in the program
     Unit writer_unit = Unit::host_in;
+    bool operator==(const Row&) const = default;
   };
   struct Needs;
   Needs needs_of(Unit unit, std::span<const Access> accesses) const;

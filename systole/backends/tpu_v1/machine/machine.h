@@ -48,7 +48,8 @@ struct RunReport {
 // Arithmetic:
 //  - matmul and convolve add exact products to 32-bit accumulators. Sums wrap; the report counts
 //  those that do. A vector of
-//    16-bit activations is two rows, low bytes and high bytes. A tile of 16-bit weights holds the
+//    16-bit activations is two rows, low bytes and high bytes. With high_bytes only the high ones
+//    are multiplied, each worth 256. A tile of 16-bit weights holds the
 //    low and the high bytes of output j in columns 2j and 2j + 1, so its results are in the first
 //    half of a row.
 //  - activate adds a bias to each column's sum, requantizes it with the column's multiplier and

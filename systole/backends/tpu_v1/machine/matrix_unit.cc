@@ -112,6 +112,7 @@ int64_t Machine::accumulate(const Instruction& instruction, int64_t first, int64
                             std::span<const std::vector<int32_t>> planes) {
   const bool overwrite = (instruction.flags & kOverwrite) != 0;
   const bool pairs = (instruction.flags & kWeights16) != 0;
+  const bool high_bytes = reads_high_bytes(instruction);
   const int64_t stride = packed_->output_stride();
   const int64_t most = pairs ? config_.array / 2 : config_.array;
   const int64_t columns = std::min(most, pairs ? stride / 2 : stride);
@@ -119,7 +120,7 @@ int64_t Machine::accumulate(const Instruction& instruction, int64_t first, int64
   for (int64_t i = 0; i < count; ++i) {
     int32_t* sums = accumulators_.data() + (instruction.acc + first + i) * config_.array;
     if (overwrite) std::fill(sums, sums + config_.array, 0);
-    if (planes.size() == 1 && !pairs) {
+    if (planes.size() == 1 && !pairs && !high_bytes) {
       overflows += add_products(planes[0].data() + i * stride, columns, overwrite, sums);
       continue;
     }
@@ -129,7 +130,7 @@ int64_t Machine::accumulate(const Instruction& instruction, int64_t first, int64
         const int32_t* product = planes[p].data() + i * stride;
         const int64_t value =
             pairs ? product[2 * c] + int64_t{product[2 * c + 1]} * 256 : product[c];
-        total += p == 0 ? value : value * 256;
+        total += p == 0 && !high_bytes ? value : value * 256;
       }
       sums[c] = wrap32(total);
       overflows += sums[c] != total ? 1 : 0;
@@ -142,6 +143,7 @@ void Machine::matrix(const Program& program, const Instruction& instruction, int
   next_tile(program, instruction, index);
   const int64_t vectors = matrix_vectors(instruction, registers_);
   const int64_t planes = (instruction.flags & kInput16) != 0 ? 2 : 1;
+  const int64_t first_plane = reads_high_bytes(instruction) ? 1 : 0;
   const bool is_signed = (instruction.flags & kUnsignedInput) == 0;
   // The highest plane has the sign.
   const RowMultiplier low(*packed_, false);
@@ -150,14 +152,14 @@ void Machine::matrix(const Program& program, const Instruction& instruction, int
   ThreadPool::global().parallel_for(vectors, kChunkRows, [&](int64_t begin, int64_t end) {
     std::vector<uint8_t> rows(static_cast<size_t>(kChunkRows * packed_->input_stride()));
     std::vector<std::vector<int32_t>> products(
-        static_cast<size_t>(planes),
+        static_cast<size_t>(planes - first_plane),
         std::vector<int32_t>(static_cast<size_t>(kChunkRows * packed_->output_stride())));
     for (int64_t first = begin; first < end; first += kChunkRows) {
       const int64_t count = std::min(kChunkRows, end - first);
-      for (int64_t plane = 0; plane < planes; ++plane) {
+      for (int64_t plane = first_plane; plane < planes; ++plane) {
         gather(instruction, first, count, plane, rows);
         (plane == planes - 1 ? high : low)
-            .run(rows.data(), count, products[static_cast<size_t>(plane)].data());
+            .run(rows.data(), count, products[static_cast<size_t>(plane - first_plane)].data());
       }
       overflows += accumulate(instruction, first, count, products);
     }

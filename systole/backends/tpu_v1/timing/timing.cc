@@ -140,7 +140,8 @@ void TimingModel::matrix(const Instruction& instruction, int64_t index) {
   counters.input_stall += std::max(0.0, std::min(hold.input_until, ready) - idle_from);
   const WeightTile& tile = tiles_[departures_.size() - 1];
   const auto vectors = static_cast<double>(matrix_vectors(instruction, registers_));
-  const double cycles = vectors * ((instruction.flags & kInput16) != 0 ? 2 : 1);
+  const bool two_planes = (instruction.flags & kInput16) != 0 && !reads_high_bytes(instruction);
+  const double cycles = vectors * (two_planes ? 2 : 1);
   counters.active += cycles;
   counters.useful += cycles * static_cast<double>(tile.rows * tile.columns) /
                      static_cast<double>(config_.tile_bytes());
