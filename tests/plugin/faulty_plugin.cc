@@ -148,6 +148,9 @@ void add_program_faults(PJRT_Api& table) {
       faulty<"PJRT_LoadedExecutable_Execute", &PJRT_Api::PJRT_LoadedExecutable_Execute>;
   table.PJRT_LoadedExecutable_GetExecutable =
       faulty<"PJRT_LoadedExecutable_GetExecutable", &PJRT_Api::PJRT_LoadedExecutable_GetExecutable>;
+  table.PJRT_Event_Error = faulty<"PJRT_Event_Error", &PJRT_Api::PJRT_Event_Error>;
+  table.PJRT_Executable_NumOutputs =
+      faulty<"PJRT_Executable_NumOutputs", &PJRT_Api::PJRT_Executable_NumOutputs>;
 }
 
 PJRT_Api make_table() {
