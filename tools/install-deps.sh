@@ -32,6 +32,7 @@ build    libyaml-cpp-dev      the configuration files of the command line
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
+test     liblapacke           LAPACK, which programs of JAX call by name
 test     mlir-19-tools        mlir-opt parses the programs that we print
 test     chromium-headless-shell  the browser of the tests of `systole board`
 test     nodejs               runs the browser tests

@@ -10,6 +10,7 @@
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/codegen/outlined_steps.h"
+#include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
@@ -61,6 +62,7 @@ constexpr auto kStepByOpcode = [] {
 }();
 
 StepCode native_code(const Instruction& x) {
+  if (is_lapack_call(x)) return emit_lapack;
   const StepCode code = kStepByOpcode[static_cast<size_t>(x.opcode())];
   if (code != nullptr) return code;
   return has_element_code(x) ? emit_element_loop : nullptr;

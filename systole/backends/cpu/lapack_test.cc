@@ -1,0 +1,118 @@
+// Custom calls that LAPACK computes. (JAX's own programs run in
+// tests/conformance/jax_export_test.cc.)
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/hlo/text/text.h"
+#include "systole/runtime/registry.h"
+
+namespace systole::cpu {
+namespace {
+
+using systole::testing::error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<Tensor> run_program(const std::string& text, const std::vector<Tensor>& arguments) {
+  return runtime::run(*runtime::client("cpu").compile(*hlo::parse(text)), arguments);
+}
+
+// Entry (i, j) of op(A), where A is a triangle of `a`.
+double entry(const Tensor& a, int64_t i, int64_t j, char uplo, char transposed, char diagonal) {
+  if (transposed != 'N') std::swap(i, j);
+  if (i == j && diagonal == 'U') return 1;
+  if (uplo == 'L' ? j > i : i > j) return 0;
+  return a.as_double(i * a.dim(1) + j);
+}
+
+TEST(Lapack, SolvesTriangularSystemsOfEverySide) {
+  const Tensor a = Tensor::of<double>({3, 3}, {2, 5, 7, 1, 3, -4, 6, -2, 4});
+  const Tensor b = Tensor::of<double>({3, 3}, {1, 2, 3, 4, -5, 6, 7, 8, 9});
+  for (const char side : {'L', 'R'}) {
+    for (const char uplo : {'L', 'U'}) {
+      for (const char transposed : {'N', 'T', 'C'}) {
+        for (const char diagonal : {'N', 'U'}) {
+          const std::string text = fmt::format(
+              R"(func.func @main(%a: tensor<3x3xf64>, %b: tensor<3x3xf64>) -> tensor<3x3xf64> {{
+  %x = "stablehlo.custom_call"(%a, %b) {{call_target_name = "lapack_dtrsm_ffi", api_version = 4 : i32,
+      backend_config = {{side = {} : ui8, uplo = {} : ui8, trans_x = {} : ui8, diag = {} : ui8}}}}
+      : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+  return %x : tensor<3x3xf64>
+}})",
+              static_cast<int>(side), static_cast<int>(uplo), static_cast<int>(transposed),
+              static_cast<int>(diagonal));
+          const Tensor x = run_program(text, {a, b})[0];
+          for (int64_t i = 0; i < 3; ++i) {
+            for (int64_t j = 0; j < 3; ++j) {
+              double product = 0;
+              for (int64_t k = 0; k < 3; ++k) {
+                product +=
+                    side == 'L'
+                        ? entry(a, i, k, uplo, transposed, diagonal) * x.as_double(k * 3 + j)
+                        : x.as_double(i * 3 + k) * entry(a, k, j, uplo, transposed, diagonal);
+              }
+              EXPECT_NEAR(product, b.as_double(i * 3 + j), 1e-9)
+                  << side << uplo << transposed << diagonal;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The eigenvalues of a rotation by a quarter turn are i and -i; of a batch, the second matrix is
+// diagonal.
+TEST(Lapack, UnpacksConjugateEigenvectorsOfBatches) {
+  const Tensor a = Tensor::of<float>({2, 2, 2}, {0, -1, 1, 0, 3, 0, 0, 2});
+  const auto results = run_program(R"(
+func.func @main(%a: tensor<2x2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2x2xcomplex<f32>>) {
+  %r:5 = "stablehlo.custom_call"(%a) {call_target_name = "lapack_sgeev_ffi",
+      mhlo.backend_config = {compute_left = 86 : ui8, compute_right = 86 : ui8}}
+      : (tensor<2x2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2x2xcomplex<f32>>,
+                                tensor<2x2x2xcomplex<f32>>, tensor<2xi32>)
+  return %r#0, %r#1, %r#3 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2x2xcomplex<f32>>
+})",
+                                   {a});
+  EXPECT_TRUE(results[0].identical(Tensor::of<float>({2, 2}, {0, 0, 3, 2}))) << results[0];
+  EXPECT_TRUE(results[1].identical(Tensor::of<float>({2, 2}, {1, -1, 0, 0}))) << results[1];
+  const auto vectors = results[2].data<std::complex<float>>();
+  // A v = i v: -v1 = i v0.
+  EXPECT_NEAR(std::abs(-vectors[2] - std::complex<float>(0, 1) * vectors[0]), 0, 1e-6);
+  EXPECT_NEAR(std::abs(vectors[1] - std::conj(vectors[0])), 0, 1e-6);
+}
+
+TEST(Lapack, RefusesCallsThatDoNotFit) {
+  const auto refusal = [](const std::string& target, const std::string& settings,
+                          const std::string& types) {
+    return error_of([&] {
+      run_program(fmt::format(R"(func.func @main(%a: tensor<2x3xf64>) -> tensor<2x3xf64> {{
+  %x:2 = "stablehlo.custom_call"(%a) {{call_target_name = "{}", mhlo.backend_config = {{{}}}}} : {}
+  return %x#0 : tensor<2x3xf64>
+}})",
+                              target, settings, types),
+                  {Tensor::zeros(DType::f64, {2, 3})});
+    });
+  };
+  const std::string qr = "(tensor<2x3xf64>) -> (tensor<2x3xf64>, tensor<2xf64>)";
+  EXPECT_EQ(refusal("lapack_dgeqrf_ffi", "", qr), "no error");
+  EXPECT_THAT(
+      refusal("lapack_dgeqrf_ffi", "", "(tensor<2x3xf64>) -> (tensor<2x3xf64>, tensor<3xf64>)"),
+      AllOf(StartsWith("INVALID_ARGUMENT"),
+            HasSubstr("'lapack_dgeqrf_ffi': result 1, got f64[3], expected f64[2]")));
+  EXPECT_THAT(refusal("lapack_sgeqrf_ffi", "", qr),
+              HasSubstr("operand 0, got f64[2,3], expected f32 of rank 2 or more"));
+  EXPECT_THAT(refusal("lapack_dpotrf_ffi", "uplo = 76 : ui8", qr),
+              HasSubstr("matrices of 2 x 3, expected square ones"));
+  EXPECT_THAT(refusal("lapack_dgesdd_ffi", "", qr), HasSubstr("setting 'mode' is missing"));
+  EXPECT_THAT(refusal("lapack_dabcd_ffi", "", qr),
+              AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("'lapack_dabcd_ffi'")));
+  EXPECT_THAT(refusal("lapack_dheevd_ffi", "", qr), HasSubstr("'lapack_dheevd_ffi'"));
+}
+
+}  // namespace
+}  // namespace systole::cpu
