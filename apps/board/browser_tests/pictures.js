@@ -9,7 +9,7 @@ const tools = findBrowser(modules);
 const logdir = temporaryFolder();
 writeSampleRuns(logdir);
 const board = await startBoard(systole, logdir);
-const {page, close} = await openPage(tools, {viewport: {width: 1180, height: 720}});
+const {page, close} = await openPage(tools, {viewport: {width: 1180, height: 640}});
 
 async function picture(name, hash, ready, before = async () => {}) {
   await page.goto('about:blank');
@@ -21,7 +21,7 @@ async function picture(name, hash, ready, before = async () => {}) {
 }
 
 const drawn = 'article.card .plot[data-points]:not([data-points="0"])';
-await picture('scalars', 'tags=loss|acc|learning&runs=train&smooth=0.8', drawn, async () => {
+await picture('scalars', 'tags=^(loss|accuracy)$&runs=train&smooth=0.8', drawn, async () => {
   const box = await page.locator('article.card[data-tag="loss"] canvas').boundingBox();
   await page.mouse.move(box.x + 150, box.y + 90);
 });

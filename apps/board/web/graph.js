@@ -189,8 +189,10 @@ class GraphPage {
 
   fit() {
     const width = this.view.clientWidth || 800, height = this.view.clientHeight || 500;
-    const scale = Math.max(this.layout.width / width, this.layout.height / height, 0.75);
-    this.setBox([(this.layout.width - width * scale) / 2, (this.layout.height - height * scale) / 2, width * scale, height * scale]);
+    // A tall graph starts at its top, at a size that can be read.
+    const scale = Math.min(Math.max(this.layout.width / width, this.layout.height / height, 0.75), 1.3);
+    const y = Math.min(0, (this.layout.height - height * scale) / 2);
+    this.setBox([(this.layout.width - width * scale) / 2, y, width * scale, height * scale]);
   }
 
   setBox(box) {

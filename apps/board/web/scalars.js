@@ -118,7 +118,7 @@ class Card {
       el('td', {title: s.name}, el('i.swatch', {style: {background: s.color}}), s.name),
       el('td.number', {title: String(s.last)}, num(s.last, 6)),
       el('td.number.dim', {}, `step ${num(s.lastStep, 9)}`))))),
-    this.series.length > rows.length && el('p.note', {}, `and ${this.series.length - rows.length} more runs`),
+    this.series.length > rows.length && el('p.note', {}, `and ${this.series.length - rows.length} more`),
     !this.series.length && !this.failed && el('p.note', {}, this.runs().length ? 'No points on this axis.' : 'No run is selected.'));
   }
 
