@@ -29,6 +29,9 @@ build    libre2-dev           regular expressions of string ops, the library tha
 build    libhdf5-dev          .h5 files of Keras
 build    libcpp-httplib-dev   the HTTP server of `systole board`
 build    libyaml-cpp-dev      the configuration files of the command line
+build    libcurl4-openssl-dev headers of libcurl, which buckets load when they are used
+build    libssl-dev           signatures of requests to buckets
+build    libcpp-httplib-dev   HTTP servers of the tests
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks

@@ -115,6 +115,8 @@ void remove_tree(FileSystem& file_system, const std::string& path) {
     for (const std::string& name : file_system.list(path)) {
       remove_tree(file_system, join_path(path, name));
     }
+    // A directory of a bucket ends with its last file.
+    if (!file_system.exists(path)) return;
   }
   file_system.remove(path);
 }

@@ -249,7 +249,7 @@ TEST(FileSystemsTest, FindsAFileSystemByScheme) {
   EXPECT_EQ(&file_system_for("mem://a"), &memory_file_system());
   EXPECT_EQ(error_of([] { default_file_system().open("az://a/b"); }),
             "UNIMPLEMENTED: az://a/b: scheme, got 'az://', expected a path without one, file://, "
-            "mem://");
+            "gs://, mem://, s3://");
   EXPECT_EQ(error_of([] { local_file_system().open("file://host/a"); }),
             "INVALID_ARGUMENT: file://host/a: path, got a host after 'file://', expected an "
             "absolute path");

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <shared_mutex>
 
+#include "systole/io/buckets/bucket_file_systems.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
 
@@ -22,7 +24,7 @@ class SchemeRegistry {
     const std::string_view scheme = path_scheme(path);
     const std::shared_lock lock(mutex_);
     const auto found = by_scheme_.find(scheme);
-    if (found != by_scheme_.end()) return *found->second;
+    if (found != by_scheme_.end()) return found->second();
     throw unimplemented("{}: scheme, got '{}://', expected {}", path, scheme, known());
   }
 
@@ -31,7 +33,8 @@ class SchemeRegistry {
       throw invalid_argument("file system: scheme, got '{}', expected one such as 'gs'", scheme);
     }
     const std::lock_guard lock(mutex_);
-    if (!by_scheme_.emplace(scheme, &file_system).second) {
+    if (!by_scheme_.emplace(scheme, [&file_system]() -> FileSystem& { return file_system; })
+             .second) {
       throw make_error(Code::already_exists,
                        "file system: scheme, got '{}', expected another than {}", scheme, known());
     }
@@ -47,8 +50,13 @@ class SchemeRegistry {
   }
 
   mutable std::shared_mutex mutex_;
-  std::map<std::string, FileSystem*, std::less<>> by_scheme_ = {
-      {"", &local_file_system()}, {"file", &local_file_system()}, {"mem", &memory_file_system()}};
+  // Buckets read their settings when the first path names one.
+  std::map<std::string, std::function<FileSystem&()>, std::less<>> by_scheme_ = {
+      {"", local_file_system},
+      {"file", local_file_system},
+      {"gs", buckets::gcs_file_system},
+      {"mem", memory_file_system},
+      {"s3", buckets::s3_file_system}};
 };
 
 class DefaultFileSystem final : public FileSystem {

@@ -1,0 +1,84 @@
+// The blocks of objects that readers share: read ahead, kept for later reads, bounded in bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "systole/io/buckets/object_store.h"
+
+namespace systole::buckets {
+
+// A range of one version of an object, on its way or complete. Thread-safe.
+class ObjectBlock {
+ public:
+  // Starts the request.
+  ObjectBlock(ObjectStore& store, ObjectName name, std::string version, uint64_t offset,
+              size_t size);
+
+  // Waits for the bytes and returns them; `size()` of them. A broken or short response is continued
+  // from its last byte. Errors: FAILED_PRECONDITION if the object was replaced or removed since its
+  // version was read; those of the store after the last attempt. After an error every call throws
+  // it.
+  const char* bytes();
+  size_t size() const { return size_; }
+
+ private:
+  void complete();
+  std::string what() const;
+  // Checks the response of a part and returns whether the part is whole. Throws permanent errors.
+  bool accept(const http::HttpCall& call, size_t* got);
+
+  ObjectStore& store_;
+  const ObjectName name_;
+  const std::string version_;
+  const uint64_t offset_;
+  const size_t size_;
+  std::shared_ptr<char[]> bytes_;
+  std::mutex mutex_;  // guards what follows
+  std::unique_ptr<http::HttpCall> call_;
+  bool complete_ = false;
+  std::unique_ptr<Error> error_;
+};
+
+// Thread-safe.
+class BlockCache {
+ public:
+  explicit BlockCache(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  using Key = std::pair<std::string, uint64_t>;  // the object with its version, and the offset
+  using Start = std::function<std::shared_ptr<ObjectBlock>()>;
+
+  // Returns a block, and starts it if it is not there. Evicts the least recently used blocks that
+  // are not in use. Blocks that are read ahead (`needed` is false) evict no others of their kind
+  // that nobody has read yet; without room the result is null. Needed blocks may exceed the limit,
+  // by one a reader.
+  std::shared_ptr<ObjectBlock> get(const Key& key, size_t size, bool needed, const Start& start);
+  // Forgets a block that failed or, with `only_unread`, one that was read ahead in vain.
+  void drop(const Key& key, bool only_unread = false);
+  // Returns the bytes of all blocks now, and the most that they have been.
+  size_t bytes() const;
+  size_t peak_bytes() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<ObjectBlock> block;
+    size_t size = 0;
+    bool unread = false;  // read ahead, not yet needed
+    std::list<Key>::iterator use;
+  };
+  void make_room(size_t size, bool also_unread);
+
+  const size_t max_bytes_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<Key, Entry> blocks_;
+  std::list<Key> uses_;  // the most recent first
+  size_t bytes_ = 0;
+  size_t peak_ = 0;
+};
+
+}  // namespace systole::buckets

@@ -1,0 +1,63 @@
+// The class behind make_s3_store(), for the files that implement it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+
+#include "systole/io/buckets/aws_credentials.h"
+#include "systole/io/buckets/s3_store.h"
+#include "systole/io/buckets/s3_xml.h"
+
+namespace systole::buckets {
+
+class S3Store final : public ObjectStore {
+ public:
+  explicit S3Store(const S3Options& options);
+
+  std::string_view scheme() const override { return "s3"; }
+  http::HttpClient& client() override { return client_; }
+  const http::RetryOptions& retries() const override { return options_.retries; }
+  const S3Options& options() const { return options_; }
+  std::optional<ObjectInfo> find(const ObjectName& name) override;
+  ObjectPage list(const ListRequest& list) override;
+  http::HttpRequest read_request(const ObjectName& name, const std::string& version,
+                                 uint64_t offset, uint64_t size) override;
+  bool recover(const http::HttpResponse& response) override;
+  ErrorText error_text() const override { return &xml_error_text; }
+  std::unique_ptr<ObjectUpload> upload(const ObjectName& name, const Precondition& precondition,
+                                       const ObjectInfo* base) override;
+  void copy(const ObjectName& from, const ObjectInfo& info, const ObjectName& to,
+            const Precondition& precondition) override;
+  void remove(const ObjectName& name) override;
+
+  // Makes a request; `query` has no '?'. sign() must follow, after the last header and the body.
+  http::HttpRequest request(const std::string& method, const ObjectName& name,
+                            const std::string& query = "") const;
+  http::HttpRequest sign(http::HttpRequest request);
+  // Sends a request with retries. `expected` is the status of success. Errors: those of other
+  // statuses, and of a body that is an error though the status is 200.
+  http::HttpResponse send(const std::string& what, const http::HttpRequest& request,
+                          int expected = 200);
+  http::HttpResponse send_any(const std::string& what, const http::HttpRequest& request);
+
+ private:
+  const S3Options options_;
+  http::HttpClient& client_;
+  Clock& clock_;
+  AwsCredentials credentials_;
+  std::mutex mutex_;              // guards what follows
+  std::chrono::seconds skew_{0};  // the server's clock minus this one's
+  std::string region_;            // as the server has corrected it
+};
+
+// Parses a page of a list. Errors: DATA_LOSS for another text; `what` starts the message.
+ObjectPage parse_s3_page(const std::string& what, const std::string& body);
+
+// "/bucket/key", encoded, for x-amz-copy-source.
+std::string copy_source(const ObjectName& name);
+
+std::unique_ptr<ObjectUpload> make_s3_upload(S3Store& store, ObjectName name,
+                                             const ObjectInfo* base);
+
+}  // namespace systole::buckets

@@ -1,0 +1,120 @@
+#include <array>
+#include <ctime>
+
+#include "systole/io/http/http_client.h"
+
+namespace systole::http {
+namespace {
+
+int hex_digit_value(char c) {
+  if ('0' <= c && c <= '9') return c - '0';
+  if ('a' <= c && c <= 'f') return c - 'a' + 10;
+  if ('A' <= c && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool is_unreserved(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
+}  // namespace
+
+Code code_of_http_status(int status) {
+  switch (status) {
+    case 400:
+    case 405:
+    case 406:
+    case 411:
+    case 414:
+      return Code::invalid_argument;
+    case 401:
+      return Code::unauthenticated;
+    case 403:
+    case 407:
+      return Code::permission_denied;
+    case 404:
+    case 410:
+      return Code::not_found;
+    case 409:
+      return Code::aborted;
+    case 412:
+    case 413:
+      return Code::failed_precondition;
+    case 416:
+      return Code::out_of_range;
+    case 499:
+      return Code::cancelled;
+    case 501:
+      return Code::unimplemented;
+    case 308:
+    case 408:
+    case 429:
+      return Code::unavailable;
+    default:
+      break;
+  }
+  if (status / 100 == 3) return Code::failed_precondition;
+  if (status / 100 == 5) return Code::unavailable;
+  return Code::unknown;
+}
+
+bool is_transient_http_status(int status) {
+  return status == 408 || status == 429 || (status / 100 == 5 && status != 501 && status != 505);
+}
+
+std::string percent_encoded(std::string_view text, bool keep_slash) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string result;
+  result.reserve(text.size());
+  for (const char c : text) {
+    if (is_unreserved(c) || (keep_slash && c == '/')) {
+      result += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    result += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return result;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      const int high = hex_digit_value(text[i + 1]);
+      const int low = hex_digit_value(text[i + 2]);
+      if (high >= 0 && low >= 0) {
+        result += static_cast<char>(high * 16 + low);
+        i += 2;
+        continue;
+      }
+    }
+    result += text[i];
+  }
+  return result;
+}
+
+std::optional<int64_t> parse_http_date(const std::string& text) {
+  std::tm time{};
+  const char* const end = ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return ::timegm(&time);
+}
+
+std::optional<int64_t> parse_rfc3339(const std::string& text) {
+  std::tm time{};
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+  if (rest == nullptr) return std::nullopt;
+  int64_t nanoseconds = 0;
+  if (*rest == '.') {
+    int64_t unit = 100'000'000;
+    for (++rest; '0' <= *rest && *rest <= '9'; ++rest, unit /= 10) {
+      nanoseconds += unit * (*rest - '0');
+    }
+  }
+  if (std::string_view(rest) != "Z" && std::string_view(rest) != "+00:00") return std::nullopt;
+  return ::timegm(&time) * int64_t{1'000'000'000} + nanoseconds;
+}
+
+}  // namespace systole::http
