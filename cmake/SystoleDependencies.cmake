@@ -52,3 +52,7 @@ systole_find_library(httplib HEADER httplib.h LIBRARY cpp-httplib)
 # Macros change the layout of its classes: these are those of Debian's library.
 set_property(TARGET systole::httplib PROPERTY INTERFACE_COMPILE_DEFINITIONS
              CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
+# gRPC: the worker and its clients. Its own package file lists a hundred targets.
+systole_find_library(grpc HEADER grpcpp/grpcpp.h LIBRARY grpc++)
+systole_find_library(grpc_core HEADER grpc/grpc.h LIBRARY grpc)
+systole_find_library(gpr HEADER grpc/support/time.h LIBRARY gpr)

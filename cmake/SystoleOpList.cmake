@@ -83,15 +83,21 @@ function(systole_op_list out)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# systole_backend_list(<out variable> <backend>...)
+# systole_backend_list(<out variable> <backend>... [OPTIONAL <backend>...])
 #
-# Generates the C++ file that calls `void register_<backend>_backend()` of namespace systole::runtime for each backend.
+# Generates the C++ file that calls `void register_<backend>_backend()` of namespace systole::runtime for each backend, and
+# for those of the OPTIONAL ones that are linked.
 function(systole_backend_list out)
+  cmake_parse_arguments(arg "" "" "OPTIONAL" ${ARGN})
   set(SYSTOLE_DECLARATIONS "")
   set(SYSTOLE_CALLS "")
-  foreach(name IN LISTS ARGN)
+  foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
     string(APPEND SYSTOLE_DECLARATIONS "void register_${name}_backend();\n")
     string(APPEND SYSTOLE_CALLS "  register_${name}_backend();\n")
+  endforeach()
+  foreach(name IN LISTS arg_OPTIONAL)
+    string(APPEND SYSTOLE_DECLARATIONS "[[gnu::weak]] void register_${name}_backend();\n")
+    string(APPEND SYSTOLE_CALLS "  if (register_${name}_backend != nullptr) register_${name}_backend();\n")
   endforeach()
   set(generated "${PROJECT_BINARY_DIR}/generated/register_backends.cc")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/register_backends.cc.in" "${generated}" @ONLY)

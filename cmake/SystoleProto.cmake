@@ -1,10 +1,13 @@
-# systole_proto_library(<target> FOLDER <folder>)
+find_program(SYSTOLE_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+mark_as_advanced(SYSTOLE_GRPC_PLUGIN)
+
+# systole_proto_library(<target> FOLDER <folder> [GRPC])
 #
-# Compiles the *.proto of a folder into a static library. Imports and C++ name a file from the root of the repository:
-# `#include "systole/io/proto/graph.pb.h"`. Generated code compiles without warnings enabled. Its headers are not
-# installed; no public header includes them.
+# Compiles the *.proto of a folder into a static library, with GRPC also the stubs and services. Imports and C++ name a
+# file from the root of the repository: `#include "systole/io/proto/graph.pb.h"`. Generated code compiles without
+# warnings enabled. Its headers are not installed; no public header includes them.
 function(systole_proto_library target)
-  cmake_parse_arguments(arg "" "FOLDER" "" ${ARGN})
+  cmake_parse_arguments(arg "GRPC" "FOLDER" "" ${ARGN})
   file(GLOB protos CONFIGURE_DEPENDS "${arg_FOLDER}/*.proto")
   set(root "${PROJECT_BINARY_DIR}/generated/proto")
   file(MAKE_DIRECTORY "${root}")
@@ -17,6 +20,15 @@ function(systole_proto_library target)
       COMMAND protobuf::protoc "--cpp_out=${root}" "--proto_path=${PROJECT_SOURCE_DIR}" "${proto}"
       DEPENDS ${protos} COMMENT "protoc ${name}" VERBATIM)
     list(APPEND generated ${outputs})
+    if(arg_GRPC)
+      cmake_path(REPLACE_EXTENSION name LAST_ONLY grpc.pb OUTPUT_VARIABLE stem)
+      set(outputs "${root}/${stem}.cc" "${root}/${stem}.h")
+      add_custom_command(OUTPUT ${outputs}
+        COMMAND protobuf::protoc "--grpc_out=${root}" "--plugin=protoc-gen-grpc=${SYSTOLE_GRPC_PLUGIN}"
+                "--proto_path=${PROJECT_SOURCE_DIR}" "${proto}"
+        DEPENDS ${protos} COMMENT "protoc ${name} (services)" VERBATIM)
+      list(APPEND generated ${outputs})
+    endif()
   endforeach()
   add_library(${target} STATIC ${generated})
   string(REPLACE "systole_" "" export_name "${target}")

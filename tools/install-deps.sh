@@ -19,6 +19,8 @@ build    nlohmann-json3-dev   JSON
 build    libcli11-dev         the command line
 build    libprotobuf-dev      the messages of TensorFlow: GraphDef, SavedModel, events
 build    protobuf-compiler    generates their C++ code
+build    libgrpc++-dev        the worker and its clients
+build    protobuf-compiler-grpc  generates their services
 build    libleveldb-dev       the table format of checkpoint indices
 build    libsnappy-dev        compressed blocks of checkpoint indices
 build    zlib1g-dev           compressed TFRecord files
@@ -27,11 +29,10 @@ build    libpng-dev           decode_png, encode_png
 build    libarchive-dev       tar and zip archives of data sets
 build    libre2-dev           regular expressions of string ops, the library that TensorFlow uses
 build    libhdf5-dev          .h5 files of Keras
-build    libcpp-httplib-dev   the HTTP server of `systole board`
+build    libcpp-httplib-dev   the HTTP server of `systole board`, and those of tests
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libcurl4-openssl-dev headers of libcurl, which buckets load when they are used
 build    libssl-dev           signatures of requests to buckets
-build    libcpp-httplib-dev   HTTP servers of the tests
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks

@@ -33,5 +33,6 @@ extern const Command kPredictCommand;
 extern const Command kTpuV1Command;
 extern const Command kTrainCommand;
 extern const Command kVersionCommand;
+extern const Command kWorkerCommand;
 
 }  // namespace systole::app

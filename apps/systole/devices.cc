@@ -33,7 +33,8 @@ void print_devices(const std::string& backend, std::string_view indent) {
 void print_backends() {
   fmt::print("\nbackends\n");
   for (const std::string& name : runtime::backend_names()) {
-    if (name != "pjrt") print_devices(name, "  ");
+    // Theirs are those of a plugin, or of a worker, that a program names.
+    if (name != "pjrt" && name != "remote") print_devices(name, "  ");
   }
   fmt::print(
       "  {:<12} the virtual TPU: session target 'local', 8 cores of which a plain graph uses one\n",

@@ -13,7 +13,7 @@ namespace {
 constexpr const Command* kCommands[] = {
     &kTrainCommand, &kEvaluateCommand, &kPredictCommand, &kExportCommand, &kCheckCommand,
     &kBoardCommand, &kInspectCommand,  &kDataCommand,    &kHloCommand,    &kFlopsCommand,
-    &kTpuV1Command, &kDevicesCommand,  &kCacheCommand,   &kVersionCommand};
+    &kTpuV1Command, &kDevicesCommand,  &kWorkerCommand,  &kCacheCommand,  &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "systole/runtime/preemption.h"
+
 namespace systole {
 namespace {
 
@@ -88,6 +90,9 @@ StopSignals::~StopSignals() {
   }
 }
 
-const char* StopSignals::received() { return name_of_signal(received_signal.load()); }
+const char* StopSignals::received() {
+  if (const char* const name = name_of_signal(received_signal.load())) return name;
+  return runtime::preempted() ? "the worker's end" : nullptr;
+}
 
 }  // namespace systole

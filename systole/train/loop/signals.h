@@ -16,8 +16,9 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Returns the name of the last signal since the first object was made; nullptr when none came.
-  // The name stays after all objects are gone.
+  // Returns the name of the last signal since the first object was made, or says that the device
+  // will be taken away (runtime/preemption.h); nullptr when none came. The name stays after all
+  // objects are gone.
   static const char* received();
 
  private:

@@ -1,0 +1,59 @@
+#include "systole/worker/compile_service.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "systole/base/error.h"
+
+namespace systole::worker {
+namespace {
+
+constexpr size_t kMaxLate = 2;
+
+}  // namespace
+
+struct CompileService::Task {
+  std::promise<std::unique_ptr<runtime::Executable>> result;
+  std::atomic<bool> ended = false;
+};
+
+CompileService::~CompileService() {
+  for (auto& [thread, task] : late_) thread.join();
+}
+
+std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(late_, [](auto& late) {
+      if (!late.second->ended) return false;
+      late.first.join();
+      return true;
+    });
+    if (late_.size() >= kMaxLate) {
+      throw make_error(Code::resource_exhausted,
+                       "worker: compilations beyond {} s that still run, got {}", max_seconds_,
+                       late_.size());
+    }
+  }
+  const auto task = std::make_shared<Task>();
+  auto result = task->result.get_future();
+  std::thread thread([task, work = std::move(work)] {
+    try {
+      task->result.set_value(work());
+    } catch (...) {
+      task->result.set_exception(std::current_exception());
+    }
+    task->ended = true;
+  });
+  if (result.wait_for(std::chrono::duration<double>(max_seconds_)) == std::future_status::timeout) {
+    const std::lock_guard lock(mutex_);
+    late_.emplace_back(std::move(thread), task);
+    throw make_error(Code::resource_exhausted, "worker: compilation, got more than {} s",
+                     max_seconds_);
+  }
+  thread.join();
+  return result.get();
+}
+
+}  // namespace systole::worker

@@ -1,0 +1,37 @@
+// Compiles for all sessions, in bounded time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "systole/runtime/client.h"
+
+namespace systole::worker {
+
+// Thread-safe.
+class CompileService {
+ public:
+  using Work = std::function<std::unique_ptr<runtime::Executable>()>;
+
+  explicit CompileService(double max_seconds) : max_seconds_(max_seconds) {}
+  ~CompileService();  // waits for work that took too long
+  CompileService(const CompileService&) = delete;
+  CompileService& operator=(const CompileService&) = delete;
+
+  // Runs `work`. Errors: its own; RESOURCE_EXHAUSTED if it takes too long, or while too much work
+  // that took too long is still running.
+  std::unique_ptr<runtime::Executable> run(Work work);
+
+ private:
+  struct Task;
+  const double max_seconds_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::thread, std::shared_ptr<Task>>> late_;  // guarded by the mutex
+};
+
+}  // namespace systole::worker

@@ -1,0 +1,31 @@
+// How the last worker of a folder ended, for the clients of the next one.
+#pragma once
+
+#include <string>
+
+namespace systole::worker {
+
+// A file in the folder exists while a worker runs. A worker that ends without removing it has died:
+// by a signal whose name it still wrote, or without a word (SIGKILL, power).
+class DeathNote {
+ public:
+  // Makes the folder, reads what the last worker left, and installs handlers of SIGSEGV, SIGBUS,
+  // SIGFPE, SIGILL and SIGABRT that write the note before the process ends. Without a folder it
+  // does nothing. One at a time in a process. Errors: UNAVAILABLE for a folder that cannot be
+  // written; FAILED_PRECONDITION if another worker that runs has it.
+  explicit DeathNote(const std::string& folder);
+  ~DeathNote();  // the worker shuts down as it should
+  DeathNote(const DeathNote&) = delete;
+  DeathNote& operator=(const DeathNote&) = delete;
+
+  // "the worker of 2026-11-24 13:00:00, process 17, was ended by SIGSEGV"; "" if the last one shut
+  // down.
+  const std::string& of_last() const { return of_last_; }
+
+ private:
+  std::string path_;
+  std::string of_last_;
+  int file_ = -1;
+};
+
+}  // namespace systole::worker

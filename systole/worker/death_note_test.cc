@@ -1,0 +1,57 @@
+#include "systole/worker/death_note.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
+
+namespace systole::worker {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Runs `body` in a process that ends by itself if `body` does not end it.
+void in_another_process(void (*body)(const std::string&), const std::string& folder) {
+  const pid_t process = ::fork();
+  if (process == 0) {
+    body(folder);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+}
+
+TEST(DeathNote, TellsHowTheLastWorkerEnded) {
+  const systole::testing::TempFolder folder;
+  const std::string path = folder.path() + "/state";
+  in_another_process(
+      [](const std::string& where) {
+        const DeathNote note(where);
+        ::raise(SIGSEGV);
+      },
+      path);
+  EXPECT_THAT(DeathNote(path).of_last(), HasSubstr("was ended by SIGSEGV"));
+  EXPECT_EQ(DeathNote(path).of_last(), "") << "that one shut down";
+  in_another_process(
+      [](const std::string& where) {
+        const DeathNote note(where);
+        ::raise(SIGKILL);
+      },
+      path);
+  EXPECT_THAT(DeathNote(path).of_last(), HasSubstr("without a note"));
+}
+
+TEST(DeathNote, BelongsToOneWorker) {
+  const systole::testing::TempFolder folder;
+  const DeathNote first(folder.path());
+  EXPECT_THAT(systole::testing::error_of([&] { DeathNote second(folder.path()); }),
+              HasSubstr("another worker uses"));
+}
+
+}  // namespace
+}  // namespace systole::worker

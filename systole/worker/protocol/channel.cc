@@ -1,0 +1,91 @@
+#include "systole/worker/protocol/channel.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "systole/base/error.h"
+#include "systole/worker/protocol/address.h"
+#include "systole/worker/protocol/convert.h"
+
+namespace systole::worker {
+namespace {
+
+constexpr int kKeepaliveMs = 10'000;
+
+std::string read_pem(const char* what, const std::string& path) {
+  if (path.empty()) return "";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw not_found("worker: {}, got '{}', which cannot be read", what, path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const std::string& address,
+                                                              const Credentials& credentials) {
+  if (credentials.ca.empty()) {
+    if (!is_loopback(address)) {
+      throw invalid_argument(
+          "worker {}: TLS, got no authority (SYSTOLE_WORKER_CA), expected one for a worker on "
+          "another machine",
+          address);
+    }
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = read_pem("authority", credentials.ca);
+  options.pem_cert_chain = read_pem("certificate", credentials.certificate);
+  options.pem_private_key = read_pem("key", credentials.key);
+  return grpc::SslCredentials(options);
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+std::string token_of_environment() {
+  const std::string path = variable("SYSTOLE_WORKER_TOKEN_FILE");
+  std::string token = variable("SYSTOLE_WORKER_TOKEN");
+  if (!token.empty() || path.empty()) return token;
+  std::ifstream file(path);
+  if (!std::getline(file, token) || token.empty()) {
+    throw not_found("worker: SYSTOLE_WORKER_TOKEN_FILE, got '{}', which has no token", path);
+  }
+  return token;
+}
+
+}  // namespace
+
+Credentials with_environment(Credentials given) {
+  if (given.token.empty()) given.token = token_of_environment();
+  if (given.ca.empty()) given.ca = variable("SYSTOLE_WORKER_CA");
+  if (given.certificate.empty()) given.certificate = variable("SYSTOLE_WORKER_CERTIFICATE");
+  if (given.key.empty()) given.key = variable("SYSTOLE_WORKER_KEY");
+  return given;
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
+                                            const Credentials& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, channel_credentials(address, credentials), arguments);
+}
+
+void prepare(grpc::ClientContext& context, const Credentials& credentials, double seconds) {
+  if (!credentials.token.empty()) {
+    context.AddMetadata(kAuthorization, "Bearer " + credentials.token);
+  }
+  if (seconds > 0) {
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                             std::chrono::duration<double>(seconds)));
+  }
+}
+
+}  // namespace systole::worker

@@ -1,0 +1,32 @@
+// Channels to a worker.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+namespace systole::worker {
+
+// Who the client is, and whom it trusts. Files are PEM.
+struct Credentials {
+  std::string token;
+  std::string ca;           // the authority of the worker's certificate; "": no TLS
+  std::string certificate;  // the client's own; "": none
+  std::string key;
+};
+
+// Returns `given` with the values of SYSTOLE_WORKER_TOKEN (or the first line of the file
+// SYSTOLE_WORKER_TOKEN_FILE), _CA, _CERTIFICATE and _KEY where it has none. Errors: NOT_FOUND for a
+// token file that has none.
+Credentials with_environment(Credentials given);
+
+// A channel with a connection of its own. Errors: INVALID_ARGUMENT for an address that other
+// machines have, without TLS; NOT_FOUND for files that do not exist.
+std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
+                                            const Credentials& credentials);
+
+// Adds the token, and a deadline unless `seconds` is 0.
+void prepare(grpc::ClientContext& context, const Credentials& credentials, double seconds);
+
+}  // namespace systole::worker

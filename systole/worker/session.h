@@ -1,0 +1,115 @@
+// A session: the operations of one client, in order, each carried out once.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "systole/worker/operations.h"
+#include "systole/worker/protocol/worker.pb.h"
+
+namespace systole::worker {
+
+// The stream that carries a session's replies. Calls of send() do not overlap.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  // Returns false when the stream has ended. May block while the client does not read.
+  virtual bool send(const v1::Reply& reply) = 0;
+  // Ends the stream, also a send() that blocks. Thread-safe.
+  virtual void cancel() = 0;
+};
+
+// What all sessions share. All must outlive them.
+struct SessionContext {
+  runtime::Client& device;
+  const WorkerLimits& limits;
+  MemoryAccount& account;
+  CompileService& compiler;
+};
+
+// Thread-safe.
+class WorkerSession {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  WorkerSession(const SessionContext& context, uint64_t id, std::string token, std::string client,
+                double lease_seconds);
+  // Waits for the operation under way.
+  ~WorkerSession();
+  WorkerSession(const WorkerSession&) = delete;
+  WorkerSession& operator=(const WorkerSession&) = delete;
+
+  uint64_t id() const { return id_; }
+  const std::string& client() const { return client_; }
+  bool has_token(std::string_view token) const;
+  Transfers& transfers() { return transfers_; }
+
+  // Continues on a new stream, which replaces an old one: sends `open`, then the replies above
+  // `acknowledged`. Errors: FAILED_PRECONDITION for a closed session; DATA_LOSS if the client
+  // acknowledges replies that were not sent.
+  void attach(std::shared_ptr<ReplySink> sink, uint64_t acknowledged);
+  // The stream has ended: the lease begins.
+  void detach(const ReplySink& sink);
+  // Takes a request from the stream. One that was taken before is skipped. Errors, which end the
+  // session: INVALID_ARGUMENT for a number that is not the next; RESOURCE_EXHAUSTED for far more
+  // requests than the queue holds.
+  void receive(v1::Request&& request);
+  // Tells the client that the worker is about to end.
+  void notify_preempted(const std::string& why, double grace_seconds);
+
+  // Ends the session: frees everything as soon as the operation under way has ended.
+  void close();
+  // Whether close() has freed everything.
+  bool freed() const { return freed_; }
+  // Ends streams that stand still for `stall`, and the session when its lease is over. Returns
+  // whether it is closed.
+  bool check(Clock::time_point now, Clock::duration stall);
+  v1::SessionStatus status() const;
+
+ private:
+  void execute_all();
+  // Returns whether the client acknowledges replies as it should.
+  bool deliver(v1::Reply&& reply);
+  // REQUIRES: write_mutex_.
+  void write(const v1::Reply& reply);
+
+  const SessionContext context_;
+  const uint64_t id_;
+  const std::string token_;
+  const std::string client_;
+  const Clock::duration lease_;
+  const Clock::time_point begin_ = Clock::now();
+  MemoryAccount account_;
+  Transfers transfers_;
+  Operations operations_;
+
+  mutable std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::deque<v1::Request> queue_;
+  uint64_t received_ = 0;
+  bool closing_ = false;
+  Clock::time_point last_received_ = Clock::now();
+  Clock::time_point detached_ = Clock::now();  // if there is no sink
+
+  // Guards the sink and the replies; locked before mutex_.
+  std::mutex write_mutex_;
+  std::deque<v1::Reply> unacknowledged_;
+  size_t unacknowledged_bytes_ = 0;
+  uint64_t replied_ = 0;
+  std::shared_ptr<ReplySink> sink_;      // changed under both mutexes
+  std::atomic<int64_t> write_began_{0};  // steady nanoseconds; 0: nothing is written
+  std::atomic<uint64_t> acknowledged_{0};
+  std::atomic<int64_t> buffers_{0};
+  std::atomic<int64_t> executables_{0};
+  std::atomic<bool> freed_ = false;
+  std::thread executor_;  // last: uses all of the above
+};
+
+}  // namespace systole::worker

@@ -1,0 +1,120 @@
+// TLS with certificates that the test makes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
+#include "systole/runtime/registry.h"
+#include "systole/worker/worker_server.h"
+
+namespace systole::worker {
+namespace {
+
+using systole::testing::error_of;
+using systole::testing::TempFolder;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+bool run_openssl(const std::string& arguments) {
+  const std::string command = "openssl " + arguments + " >/dev/null 2>&1";
+  return std::system(command.c_str()) == 0;  // NOLINT(concurrency-mt-unsafe)
+}
+
+// Makes NAME.pem and NAME.key, a certificate of this machine that signs itself.
+bool make_certificate(const TempFolder& folder, const std::string& name) {
+  return run_openssl(
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 " +
+      ("-subj /CN=worker -addext subjectAltName=IP:127.0.0.1 -keyout " + folder.path()) + "/" +
+      name + ".key -out " + folder.path() + "/" + name + ".pem");
+}
+
+class WorkerTlsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!make_certificate(folder_, "worker") || !make_certificate(folder_, "client") ||
+        !make_certificate(folder_, "other")) {
+      GTEST_SKIP() << "openssl is not there";
+    }
+    options_.tls.certificate = path("worker.pem");
+    options_.tls.key = path("worker.key");
+    options_.tls.reload_seconds = 1;
+    options_.token = "secret";
+  }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  // Puts a number to the worker's memory and back. Returns the error, or "no error".
+  static std::string connect(const WorkerServer& worker, const std::string& ca,
+                             const std::string& token, const std::string& certificate = "",
+                             const std::string& key = "") {
+    return error_of([&] {
+      runtime::Client& client = runtime::client("remote", {{"address", worker.address()},
+                                                           {"ca", ca},
+                                                           {"token", token},
+                                                           {"certificate", certificate},
+                                                           {"key", key},
+                                                           {"connect_seconds", 5.0}});
+      EXPECT_EQ(client.buffer_from_host(Tensor(3.0F))->to_host().item<float>(), 3);
+    });
+  }
+
+  TempFolder folder_;
+  WorkerOptions options_{.listen = "127.0.0.1:0"};
+};
+
+TEST_F(WorkerTlsTest, ProvesWhoItIs) {
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  EXPECT_EQ(connect(worker, path("worker.pem"), "secret"), "no error");
+  EXPECT_THAT(connect(worker, path("worker.pem"), "guess"), StartsWith("UNAUTHENTICATED"));
+  EXPECT_THAT(connect(worker, path("other.pem"), "secret"), StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(connect(worker, "", "secret"), StartsWith("UNAVAILABLE")) << "without TLS";
+  EXPECT_THAT(connect(worker, path("none.pem"), "secret"), StartsWith("NOT_FOUND"));
+}
+
+TEST_F(WorkerTlsTest, DemandsCertificatesOfClients) {
+  options_.tls.client_ca = path("client.pem");
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  const std::string ca = path("worker.pem");
+  EXPECT_EQ(connect(worker, ca, "secret", path("client.pem"), path("client.key")), "no error");
+  EXPECT_THAT(connect(worker, ca, "secret"), StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(connect(worker, ca, "secret", path("other.pem"), path("other.key")),
+              StartsWith("UNAVAILABLE"));
+}
+
+TEST_F(WorkerTlsTest, ReadsChangedFilesAgain) {
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  std::filesystem::copy_file(path("other.key"), path("worker.key"),
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(path("other.pem"), path("worker.pem"),
+                             std::filesystem::copy_options::overwrite_existing);
+  std::string result;
+  for (int i = 0; i < 50 && result != "no error"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    result = connect(worker, path("other.pem"), "secret");
+  }
+  EXPECT_EQ(result, "no error");
+}
+
+TEST_F(WorkerTlsTest, RefusesWhatIsNotSafe) {
+  const auto fails = [](WorkerOptions options) {
+    return error_of([&] { const WorkerServer worker(runtime::client("cpu"), options); });
+  };
+  options_.listen = "0.0.0.0:0";
+  WorkerOptions options = options_;
+  options.token = "";
+  EXPECT_THAT(fails(options), HasSubstr("token, got none, expected one to listen"));
+  options = options_;
+  options.tls.key = "";
+  EXPECT_THAT(fails(options), HasSubstr("got a certificate or a key"));
+  options = options_;
+  options.tls.key = path("none.key");
+  EXPECT_THAT(fails(options), StartsWith("NOT_FOUND"));
+}
+
+}  // namespace
+}  // namespace systole::worker

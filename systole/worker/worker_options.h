@@ -1,0 +1,37 @@
+// What a worker allows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace systole::worker {
+
+// What is beyond a limit is refused with RESOURCE_EXHAUSTED.
+struct WorkerLimits {
+  int64_t max_sessions = 16;
+  int64_t max_bytes = 0;      // of the arrays of all sessions; 0: three quarters of the memory
+  int64_t max_queued = 1024;  // operations of a session that have no reply yet
+  int64_t max_program_bytes = int64_t{256} << 20;
+  double max_compile_seconds = 600;
+};
+
+// Files in PEM format. They are read again when they change.
+struct WorkerTls {
+  std::string certificate;  // the server's, with its chain; "": no TLS
+  std::string key;
+  unsigned reload_seconds = 10;  // between looks at the files
+  std::string client_ca;  // clients must have a certificate of this authority; "": they need none
+};
+
+struct WorkerOptions {
+  std::string listen = "127.0.0.1:8470";  // port 0: a free one
+  std::string token;                      // which clients must know; "": none
+  WorkerTls tls;
+  WorkerLimits limits;
+  double lease_seconds = 30;  // that a session outlives its connection
+  double stall_seconds = 30;  // without a message from a client, or with one that it does not read
+  // A folder of this worker's own, where a later worker finds how this one ended; "": none.
+  std::string state_folder;
+};
+
+}  // namespace systole::worker
