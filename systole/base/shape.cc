@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/quantized_type.h"
+
 namespace systole {
 namespace {
 
@@ -71,7 +73,14 @@ int normalize_axis(std::string_view op, int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-std::string TensorType::to_string() const { return fmt::format("{}{}", dtype, shape); }
+std::string TensorType::to_string() const {
+  if (quantized == nullptr) return fmt::format("{}{}", dtype, shape);
+  return fmt::format("{}{}", quantized_text(dtype, *quantized), shape);
+}
+
+bool operator==(const TensorType& a, const TensorType& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && same_quantization(a.quantized, b.quantized);
+}
 
 }  // namespace systole
 

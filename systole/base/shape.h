@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,16 +64,24 @@ class Shape {
   Dims dims_;
 };
 
-// The type of a tensor value: dtype and shape.
+struct QuantizedType;
+
+// The type of a tensor value: dtype and shape, and for integers that stand for real numbers how
+// they do (base/quantized_type.h).
 struct TensorType {
-  DType dtype = DType::invalid;
+  DType dtype = DType::invalid;  // of a quantized type: its storage type
   Shape shape;
+  std::shared_ptr<const QuantizedType> quantized = {};  // null if the type is not quantized
 
   bool is_static() const { return shape.is_static(); }
+  bool is_quantized() const { return quantized != nullptr; }
+  // Returns the type without quantization: the type of a Tensor or Buffer that holds the integers.
+  TensorType storage() const { return {dtype, shape, {}}; }
   int64_t byte_size() const { return shape.num_elements() * size_of(dtype); }
-  std::string to_string() const;  // "f32[?,28,28]"
+  std::string to_string() const;  // "f32[?,28,28]", "!quant.uniform<i8:f32, 0.5>[2]"
 
-  friend bool operator==(const TensorType&, const TensorType&) = default;
+  // Compares quantization by value.
+  friend bool operator==(const TensorType& a, const TensorType& b);
 };
 
 }  // namespace systole

@@ -166,7 +166,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
     if (argument.valid())
       throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
     argument = read_npy(default_file_system(), input.substr(input.find('=') + 1));
-    const TensorType& wanted = main.parameter(number).type();
+    const TensorType wanted = main.parameter(number).type().storage();
     argument = narrowed(argument, wanted, fmt::format("--input {}", input));
     if (argument.type() != wanted) {
       throw invalid_argument("--input {}: type, got {}, expected {} for parameter {} ({})", input,

@@ -89,7 +89,9 @@ void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& progra
   Computation& main = x.parent();
   for (int i = 0; i < x.num_results(); ++i) {
     const Tensor& value = values[static_cast<size_t>(i)];
-    Computation::replace_all_uses(x.result(i), main.add_parameter(value.type(), x.metadata()));
+    // The type may be quantized, which the value does not tell.
+    Computation::replace_all_uses(x.result(i),
+                                  main.add_parameter(x.result(i).type(), x.metadata()));
     program.arguments.push_back(value);
   }
   main.erase(&x);

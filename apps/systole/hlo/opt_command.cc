@@ -6,6 +6,7 @@
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
+#include "systole/hlo/passes/expand_quantized.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/text/text.h"
@@ -42,7 +43,8 @@ void check_names(const std::vector<std::string>& wanted, const hlo::Pipeline& pa
 
 void run_opt(const OptOptions& options) {
   check_names(options.passes, named_passes({}));
-  const auto module = read_program(options.file);
+  auto module = read_program(options.file);
+  if (hlo::has_quantized_types(*module)) module = hlo::expand_quantized(*module);
   hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
   pipeline_options.verify = true;
   if (options.dump) {

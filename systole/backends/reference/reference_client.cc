@@ -99,11 +99,12 @@ class ReferenceExecutable : public runtime::Executable {
       const bool given_once =
           num_replicas_ == 1 || (!options.replicated_parameters.empty() &&
                                  options.replicated_parameters[static_cast<size_t>(i)]);
-      parameters_.push_back(given_once ? main.parameter(i).type() : stacked(main.parameter(i)));
+      parameters_.push_back(given_once ? main.parameter(i).type().storage()
+                                       : stacked(main.parameter(i)));
       stats_.argument_bytes += main.parameter(i).type().byte_size();
     }
     for (const hlo::Value& value : main.results()) {
-      results_.push_back(varying[results_.size()] ? stacked(value) : value.type());
+      results_.push_back(varying[results_.size()] ? stacked(value) : value.type().storage());
       stats_.result_bytes += value.type().byte_size();
     }
     // Results are among the values that live at the end, and are copied for the caller.
@@ -207,14 +208,14 @@ class ReferenceExecutable : public runtime::Executable {
     std::vector<std::vector<Tensor>> arguments(static_cast<size_t>(num_replicas_));
     for (size_t r = 0; r < arguments.size(); ++r) {
       for (size_t i = 0; i < inputs.size(); ++i) {
-        arguments[r].push_back(
-            lane(inputs[i], main.parameter(static_cast<int>(i)).type(), static_cast<int64_t>(r)));
+        arguments[r].push_back(lane(inputs[i], main.parameter(static_cast<int>(i)).type().storage(),
+                                    static_cast<int64_t>(r)));
       }
     }
     const auto of_replicas = hlo::evaluate_replicated(*module_, arguments);
     std::vector<Tensor> outputs;
     for (size_t k = 0; k < results_.size(); ++k) {
-      const TensorType& own = main.results()[k].type();
+      const TensorType own = main.results()[k].type().storage();
       Tensor output(results_[k]);
       for (size_t r = 0; r < of_replicas.size() && output.byte_size() > 0; ++r) {
         Tensor target = lane(output, own, static_cast<int64_t>(r));

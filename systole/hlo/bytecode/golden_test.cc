@@ -104,8 +104,8 @@ class VhloGolden : public ::testing::Test {
   }
 };
 
-// All ops become StableHLO. Modules lack dynamic shapes, quantized types and small floats, which
-// are refused by name.
+// All ops become StableHLO. Modules lack dynamic shapes and small floats, which are refused by
+// name.
 TEST_F(VhloGolden, AllVersionsAreRead) {
   const auto files = artifacts();
   ASSERT_EQ(files.size(), 19U);

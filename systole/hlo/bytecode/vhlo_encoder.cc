@@ -1,8 +1,10 @@
 #include "systole/hlo/bytecode/vhlo_encoder.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "systole/base/error.h"
+#include "systole/base/quantized_type.h"
 #include "systole/hlo/bytecode/element_types.h"
 
 namespace systole::hlo::bytecode {
@@ -142,7 +144,9 @@ TypeId VhloEncoder::type(const TensorType& type, std::string_view element_name) 
   const std::string_view name =
       element_name.empty() ? dtype_info(type.dtype).mlir_name : element_name;
   TypeId part{};
-  if (is_complex(type.dtype)) {
+  if (type.is_quantized()) {
+    part = quantized(type.dtype, *type.quantized);
+  } else if (is_complex(type.dtype)) {
     part = tables_.type(
         kVhlo,
         std::move(
@@ -153,6 +157,30 @@ TypeId VhloEncoder::type(const TensorType& type, std::string_view element_name) 
   Encoding encoding = code(VhloType::tensor);
   append_list(encoding, std::vector<int64_t>(type.shape.begin(), type.shape.end()));
   return tables_.type(kVhlo, std::move(encoding.type(part)));
+}
+
+// The storage type has no sign; the flags tell it.
+TypeId VhloEncoder::quantized(DType storage, const QuantizedType& type) {
+  const DTypeInfo& info = dtype_info(storage);
+  const auto append_scale = [](Encoding& encoding, double scale) {
+    encoding.signed_varint(std::bit_cast<int64_t>(scale));
+  };
+  Encoding encoding = code(type.per_axis() ? VhloType::quantized_per_axis : VhloType::quantized);
+  encoding.varint(info.is_signed ? 1 : 0)
+      .type(element(fmt::format("i{}", info.bits)))
+      .type(element(dtype_info(type.expressed).mlir_name));
+  if (!type.per_axis()) {
+    append_scale(encoding, type.scales[0]);
+    encoding.signed_varint(type.zero_points[0]);
+    encoding.signed_varint(type.storage_min).signed_varint(type.storage_max);
+    return tables_.type(kVhlo, std::move(encoding));
+  }
+  encoding.varint(static_cast<uint64_t>(type.axis));
+  encoding.signed_varint(type.storage_min).signed_varint(type.storage_max);
+  encoding.varint(type.scales.size());
+  for (const double scale : type.scales) append_scale(encoding, scale);
+  append_list(encoding, type.zero_points);
+  return tables_.type(kVhlo, std::move(encoding));
 }
 
 TypeId VhloEncoder::element(std::string_view name) {

@@ -48,6 +48,8 @@ class VhloEncoder {
   TypeId type(const TensorType& type, std::string_view element_name = "");
   // Errors: UNIMPLEMENTED if this version of VHLO does not have it; INVALID_ARGUMENT if none has.
   TypeId element(std::string_view name);
+  // The element type of a quantized tensor.
+  TypeId quantized(DType storage, const QuantizedType& type);
   TypeId none_type();
   TypeId tuple(std::span<const TypeId> elements);
   TypeId function(std::span<const TypeId> inputs, std::span<const TypeId> results);

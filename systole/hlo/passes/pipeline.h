@@ -1,4 +1,5 @@
-// Returns the passes of all backends, in order. Backends run their own passes (fusion, layouts,
+// Returns the passes of all backends, in order. They take modules without quantized types; see
+// passes/expand_quantized.h. Backends run their own passes (fusion, layouts,
 // combining all-reduces) after these.
 #pragma once
 

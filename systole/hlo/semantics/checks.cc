@@ -147,13 +147,14 @@ std::vector<DType> check_reducer(const InferContext& context, int region,
   std::vector<TensorType> results;
   std::vector<DType> promoted;
   for (size_t i = 0; i < dtypes.size(); ++i) {
-    const DType to = body.parameter(static_cast<int>(i)).dtype();
+    const TensorType& parameter = body.parameter(static_cast<int>(i)).type();
+    const DType to = parameter.dtype;
     if (!is_promotable(dtypes[i], to)) {
       throw invalid_argument("{}: element type {} of region {}, got {}, expected {} or wider",
                              context.opcode, i, region, to, dtypes[i]);
     }
     promoted.push_back(to);
-    results.push_back({to, {}});
+    results.push_back({to, {}, parameter.quantized});
   }
   std::vector<TensorType> parameters = results;
   parameters.insert(parameters.end(), results.begin(), results.end());

@@ -5,6 +5,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/semantics/op_semantics.h"
+#include "systole/hlo/semantics/quantized.h"
 
 namespace systole::hlo {
 namespace {
@@ -17,7 +18,7 @@ void check_arguments(const Computation& computation, std::span<const Tensor> arg
   }
   for (int i = 0; i < computation.num_parameters(); ++i) {
     const TensorType got = arguments[static_cast<size_t>(i)].type();
-    if (got != computation.parameter(i).type()) {
+    if (got != computation.parameter(i).type().storage()) {
       throw invalid_argument("{}: type of argument {}, got {}, expected {}", computation.name(), i,
                              got, computation.parameter(i).type());
     }
@@ -99,13 +100,15 @@ std::vector<Tensor> Evaluator::evaluate(const Instruction& instruction,
     throw internal_error("evaluate: got '{}', expected an opcode with a value",
                          instruction.opcode());
   }
-  std::vector<Tensor> results = semantics.evaluate(instruction, operands, *this);
+  std::vector<Tensor> results = is_quantized(instruction)
+                                    ? evaluate_quantized(instruction, operands, *this)
+                                    : semantics.evaluate(instruction, operands, *this);
   if (results.size() != instruction.results().size()) {
     throw internal_error("{}: number of values, got {}, expected {}", instruction.opcode(),
                          results.size(), instruction.results().size());
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].type() != instruction.results()[i]) {
+    if (results[i].type() != instruction.results()[i].storage()) {
       throw internal_error("{}: type of value {}, got {}, expected {}", instruction.opcode(), i,
                            results[i].type(), instruction.results()[i]);
     }

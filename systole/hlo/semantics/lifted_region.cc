@@ -11,6 +11,7 @@ namespace {
 
 bool is_liftable(const Computation& region) {
   return std::ranges::all_of(region.instructions(), [&](const Instruction* instruction) {
+    if (instruction != region.terminator() && instruction->type().is_quantized()) return false;
     return instruction->is(Opcode::parameter) || instruction == region.terminator() ||
            instruction->is(Opcode::constant) || instruction->traits().has(kElementwise);
   });

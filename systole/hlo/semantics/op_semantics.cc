@@ -4,6 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/semantics/quantized.h"
 
 namespace systole::hlo {
 namespace {
@@ -56,7 +57,8 @@ std::vector<TensorType> infer_types(const InferContext& context) {
   check_count(context.opcode, "regions", regions, row.regions < 0 ? 0 : row.regions, row.regions);
   std::vector<TensorType> types;
   try {
-    types = semantics_of(context.opcode).infer(context);
+    types = is_quantized(context) ? infer_quantized(context)
+                                  : semantics_of(context.opcode).infer(context);
   } catch (const std::bad_variant_access&) {
     throw internal_error("{}: attributes, got those of another opcode, expected its own",
                          context.opcode);

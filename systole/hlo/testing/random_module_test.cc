@@ -57,11 +57,12 @@ TEST(RandomModule, HoldsNearlyAllOpcodes) {
     missing += std::string(to_string(opcode)) + " ";
   }
   // fusion is made by a pass; the bits of a NaN are nobody's business; windows of two kinds are
-  // enough; there are no complex numbers; the rest no rewrite looks at.
+  // enough; there are no complex numbers; quantized programs are random_quantized_program's; the
+  // rest no rewrite looks at.
   EXPECT_EQ(missing,
-            "fusion composite imag real complex bitcast_convert get_dimension_size map "
-            "select_and_scatter batch_norm_grad batch_norm_inference batch_norm_training cholesky "
-            "fft triangular_solve after_all ");
+            "fusion composite imag real uniform_dequantize uniform_quantize complex "
+            "bitcast_convert get_dimension_size map select_and_scatter batch_norm_grad "
+            "batch_norm_inference batch_norm_training cholesky fft triangular_solve after_all ");
 }
 
 TEST(RandomModule, RoundTripsThroughText) {

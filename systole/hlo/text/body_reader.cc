@@ -119,7 +119,7 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
   }
   std::vector<Value> values;
   if (splat != nullptr) {
-    values = {import_splat(computation, *splat, op.metadata)};
+    values = {import_splat(lexer_, computation, *splat, op)};
   } else {
     values = sharded ? inline_region(computation, op) : import(computation, op);
   }

@@ -260,9 +260,14 @@ std::string native_name(std::string_view name) {
   return fmt::format("stablehlo.{}", name.substr(kMhlo.size()));
 }
 
-Value import_splat(Computation& computation, const Splat& splat, const Metadata& metadata) {
+Value import_splat(Lexer& lexer, Computation& computation, const Splat& splat, const ParsedOp& op) {
   Builder builder(computation);
-  builder.set_metadata(metadata);
+  builder.set_metadata(op.metadata);
+  const std::vector<TensorType> declared = flatten(op.results);
+  if (declared.size() == 1 && declared[0].is_quantized()) {
+    lexer.charge(op.offset(), splat.type.byte_size());
+    return builder.op(Opcode::constant, {}, ConstantAttrs{elements_of(splat)}, declared)->result();
+  }
   return builder.broadcast_in_dim(builder.constant(splat.element), splat.type.shape, {});
 }
 

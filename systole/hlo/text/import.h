@@ -34,8 +34,9 @@ bool has_foreign_rng_state(const ParsedOp& op);
 // op that import_op rewrites.
 bool is_known_op(std::string_view name);
 
-// Appends a large constant of equal elements as a broadcast of one element.
-Value import_splat(Computation& computation, const Splat& splat, const Metadata& metadata);
+// Appends a large constant of equal elements: a broadcast of one element, or a constant if its
+// declared type is quantized.
+Value import_splat(Lexer& lexer, Computation& computation, const Splat& splat, const ParsedOp& op);
 // Appends instructions equivalent to `op`, which has no regions, and returns its results.
 // REQUIRES: is_known_op(op.name); `op` is not an opcode that make_instruction keeps, nor a tuple
 // op. Errors, without a place: INVALID_ARGUMENT; UNIMPLEMENTED for forms without an equivalent.

@@ -193,6 +193,8 @@ class Printer {
   bool print_pretty(const Instruction& instruction, int indent) {
     if (instruction.is(Opcode::while_)) return print_while(instruction, indent);
     if (instruction.is(Opcode::reduce)) return print_reduce(instruction, indent);
+    // The pretty form has one type, that of the integers.
+    if (instruction.is(Opcode::constant) && instruction.type().is_quantized()) return false;
     const Syntax* syntax = find_syntax(to_string(instruction.opcode()));
     // An empty list of types has no notation.
     const bool nothing =

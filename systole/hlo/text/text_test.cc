@@ -105,6 +105,11 @@ constexpr std::string_view kProgram = R"(module @every_opcode {
   func.func private @same(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     "func.return"(%arg0) : (tensor<2xf32>) -> ()
   }
+  func.func private @quantized(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = "stablehlo.uniform_quantize"(%arg0) : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.5:3>>
+    %1 = "stablehlo.uniform_dequantize"(%0) : (tensor<2x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<2xf32>
+    "func.return"(%1) : (tensor<2xf32>) -> ()
+  }
   func.func private @others(%arg0: tensor<2x2xf32>, %arg1: tensor<2xf32>) {
     %0 = "stablehlo.complex"(%arg0, %arg0) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xcomplex<f32>>
     %1 = "stablehlo.real"(%0) : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>

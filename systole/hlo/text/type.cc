@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "systole/base/quantized_type.h"
+#include "systole/hlo/text/quantized_reader.h"
+
 namespace systole::hlo::text {
 namespace {
 
@@ -136,7 +139,8 @@ std::string type_text(const TensorType& type) {
   for (const int64_t size : type.shape) {
     text += size == kUnknown ? "?x" : fmt::format("{}x", size);
   }
-  text += dtype_info(type.dtype).mlir_name;
+  text += type.is_quantized() ? quantized_text(type.dtype, *type.quantized)
+                              : std::string(dtype_info(type.dtype).mlir_name);
   return text + ">";
 }
 
@@ -146,7 +150,14 @@ TensorType read_tensor_type(Lexer& lexer) {
   lexer.expect('<', "tensor type");
   Dims dims;
   read_dims(lexer, dims);
-  TensorType type{read_dtype(lexer), Shape(std::move(dims))};
+  TensorType type{DType::invalid, Shape(std::move(dims))};
+  if (auto element = read_quantized_element(lexer)) {
+    type.dtype = element->storage;
+    type.quantized = std::move(element->type);
+    check_quantization(lexer.place(begin), type);
+  } else {
+    type.dtype = read_dtype(lexer);
+  }
   if (lexer.peek().is(',')) {
     throw unimplemented("{}: tensor type, got an encoding, expected none",
                         lexer.place(lexer.position()));

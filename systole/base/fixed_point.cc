@@ -1,15 +1,15 @@
-#include "systole/backends/tpu_v1/machine/rounding.h"
+#include "systole/base/fixed_point.h"
 
 #include <cmath>
 
 #include "systole/base/error.h"
 
-namespace systole::tpu_v1 {
+namespace systole {
 
-Multiplier quantize_multiplier(double factor) {
+FixedPointFactor fixed_point_factor(double factor) {
   if (!(factor >= 0) || !std::isfinite(factor)) {
     throw invalid_argument(
-        "quantize_multiplier: factor, got {}, expected a finite number of at least 0", factor);
+        "fixed_point_factor: factor, got {}, expected a finite number of at least 0", factor);
   }
   if (factor == 0) return {};
   int shift = 0;
@@ -19,11 +19,11 @@ Multiplier quantize_multiplier(double factor) {
     multiplier /= 2;
     ++shift;
   }
-  if (shift > kMostShift) {
-    throw invalid_argument("quantize_multiplier: factor, got {}, expected less than 2^30", factor);
+  if (shift > kMostFixedPointShift) {
+    throw invalid_argument("fixed_point_factor: factor, got {}, expected less than 2^30", factor);
   }
-  if (shift < kLeastShift) return {};
+  if (shift < kLeastFixedPointShift) return {};
   return {.multiplier = static_cast<int32_t>(multiplier), .shift = shift};
 }
 
-}  // namespace systole::tpu_v1
+}  // namespace systole
