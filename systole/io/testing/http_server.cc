@@ -1,9 +1,5 @@
 #include "systole/io/testing/http_server.h"
 
-// As Debian compiled the library: its classes have members that depend on them.
-#define CPPHTTPLIB_OPENSSL_SUPPORT
-#define CPPHTTPLIB_ZLIB_SUPPORT
-#define CPPHTTPLIB_BROTLI_SUPPORT
 #include <httplib.h>
 
 #include <algorithm>
