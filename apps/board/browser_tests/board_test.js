@@ -201,6 +201,7 @@ const pages = [
   ['graph', 'tab=graph', async () => {
     await page.waitForSelector('.box.compute');
     assert.equal(await page.locator('.box[data-path="dense/MatMul"]').count(), 1);
+    await page.getByRole('button', {name: 'Fit'}).click();
     await page.locator('.box[data-path="dense/MatMul"]').click();
     await until(() => document.querySelector('.details h3')?.textContent === 'dense/MatMul');
     await page.locator('.box[data-path="dense"]').focus();

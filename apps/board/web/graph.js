@@ -27,7 +27,7 @@ class GraphPage {
     const button = (text, title, action) => el('button.small', {title, onclick: action}, text);
     this.view = svg('svg', {class: 'graph', role: 'group', 'aria-label': 'Graph'});
     this.details = el('aside.details', {'aria-live': 'polite'}, el('p.note', {}, 'Select a node to see its attributes. Enter or a double click opens a scope.'));
-    replace(root, el('div.toolbar', {}, this.select, this.search, button('Fit', 'Show the whole graph', () => this.fit()),
+    replace(root, el('div.toolbar', {}, this.select, this.search, button('Fit', 'Show the whole graph', () => this.fit(true)),
       button('Open all', 'Open every scope (up to 800 nodes)', () => this.openAll()), button('Close all', 'Close every scope', () => { this.open.clear(); this.draw(true); }), this.note),
     el('div.graph-box', {}, this.view, this.details));
     this.listen();
@@ -125,6 +125,7 @@ class GraphPage {
       event.stopPropagation();
       if (scope) this.toggle(item); else this.choose(item);
     });
+    group.addEventListener('focus', () => this.center(group, true));
     this.elements.set(item.path, group);
     if (inner) group.append(this.drawLayout(inner, 0, 24, depth + 1));
     return group;
@@ -181,16 +182,20 @@ class GraphPage {
     }
     this.draw();
     this.choose(item);
-    const element = this.elements.get(path);
-    if (!element) return;
+    if (this.elements.has(path)) this.center(this.elements.get(path));
+  }
+
+  // Moves a box to the middle. With `outside`, only one that is not in view.
+  center(element, outside = false) {
     const place = element.getBoundingClientRect(), view = this.view.getBoundingClientRect(), scale = this.box[2] / view.width;
+    if (outside && place.top >= view.top && place.top <= view.bottom && place.left >= view.left && place.left <= view.right) return;
     this.setBox([this.box[0] + (place.x + place.width / 2 - view.x - view.width / 2) * scale, this.box[1] + (place.y + place.height / 2 - view.y - view.height / 2) * scale, this.box[2], this.box[3]]);
   }
 
-  fit() {
+  // Shows the graph; a tall one from its top, at a size that can be read, or all of it with `whole`.
+  fit(whole = false) {
     const width = this.view.clientWidth || 800, height = this.view.clientHeight || 500;
-    // A tall graph starts at its top, at a size that can be read.
-    const scale = Math.min(Math.max(this.layout.width / width, this.layout.height / height, 0.75), 1.3);
+    const scale = Math.min(Math.max(this.layout.width / width, this.layout.height / height, 0.75), whole ? Infinity : 1.3);
     const y = Math.min(0, (this.layout.height - height * scale) / 2);
     this.setBox([(this.layout.width - width * scale) / 2, y, width * scale, height * scale]);
   }
