@@ -32,12 +32,13 @@ class LstmBuilder {
     for (int64_t i = 0; i < shape_.directions; ++i) cells.push_back(new_cell());
     int64_t input = vector_array();
     transfer_array(builder_, true, input, shape_.width, shape_.batch, true);
+    bool cell_output = false;
     for (int64_t layer = 0; layer < shape_.layers; ++layer) {
       for (Cell& cell : cells) {
         cell.h = vector_array();
         cell.c = vector_array();
         cell.output = vector_array();
-        gates(cell, input);
+        gates(cell, input, cell_output);
       }
       update(cells);
       if (layer >= shape_.residual) {
@@ -47,6 +48,7 @@ class LstmBuilder {
       } else {
         input = cells[0].output;
       }
+      cell_output = layer < shape_.residual;
     }
     transfer_array(builder_, false, input, shape_.width, shape_.batch, true);
     return std::move(builder_).finish();
@@ -70,10 +72,14 @@ class LstmBuilder {
     return cell;
   }
 
-  void gates(const Cell& cell, int64_t input) {
+  // Outputs of a cell are between -1 and 1: the next layer reads their high bytes. The input of the
+  // program, residual sums and the recurrent state keep 16 bits.
+  void gates(const Cell& cell, int64_t input, bool cell_output) {
     constexpr int64_t kFunctions[4] = {kSigmoid, kSigmoid, kTanh, kSigmoid};
     for (size_t g = 0; g < 4; ++g) {
-      emit_dense(builder_, {.inputs = {{.ub = input, .features = shape_.width},
+      emit_dense(builder_, {.inputs = {{.ub = input,
+                                        .features = shape_.width,
+                                        .matrix_flags = cell_output ? kHighBytes : 0},
                                        {.ub = cell.h, .features = shape_.width}},
                             .output = cell.gate[g],
                             .outputs = shape_.width,

@@ -32,7 +32,7 @@ constexpr std::array kWorkloads = {
              "4 layers of three independent LSTM cells of width 600, batch 96, 16-bit activations",
              {10.5, 6.3, 4.2, 62.1, 17.1, 10.3, 10.6, 2.4, 2.8},
              true,
-             4.5,
+             3,
              lstm1_program},
     Workload{"CNN0-R",
              "16 convolutions on a 19x19 board, 48 planes, 256 filters, batch 8",
