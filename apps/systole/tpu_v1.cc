@@ -38,6 +38,14 @@ constexpr Command kCommands[] = {
      .summary = "Prints our figures beside the paper's",
      .add = add_tpu_v1_validate_command,
      .examples = {""}},
+    {.name = "scalesim",
+     .summary = "Counts the cycles of SCALE-Sim's topologies as it does",
+     .add = add_tpu_v1_scalesim_command,
+     .examples = {"alexnet.csv Resnet50.csv", "gnmt.csv --layers"}},
+    {.name = "opentpu",
+     .summary = "Runs a program of OpenTPU",
+     .add = add_tpu_v1_opentpu_command,
+     .examples = {"simplemult.out --memory hostmem.npy --weights weights.npy"}},
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ void add_tpu_v1_roofline_command(CommandLine& line);
 void add_tpu_v1_what_if_command(CommandLine& line);
 void add_tpu_v1_trace_command(CommandLine& line);
 void add_tpu_v1_validate_command(CommandLine& line);
+void add_tpu_v1_scalesim_command(CommandLine& line);
+void add_tpu_v1_opentpu_command(CommandLine& line);
 
 // The machine that a command models. add() declares --machine and options for single sizes.
 struct MachineOptions {
