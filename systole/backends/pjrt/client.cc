@@ -75,8 +75,9 @@ class PjrtClient final : public runtime::Client {
     std::vector<int> ids(options.device_ids.begin(), options.device_ids.end());
     if (ids.empty()) ids = {session_->devices.front().id};
     const bool stacked = options.stacked && ids.size() > 1;
-    auto array = upload(session_, tensor, ids, stacked, options.host_memory_free);
-    return std::make_unique<PjrtBuffer>(std::move(array), std::move(ids));
+    const auto shared_ids = std::make_shared<const std::vector<int>>(std::move(ids));
+    return std::make_unique<PjrtBuffer>(
+        upload(session_, tensor, shared_ids, stacked, options.host_memory_free));
   }
 
   runtime::MemoryStats memory_stats(int device_id) const override {
@@ -135,11 +136,12 @@ class PjrtClient final : public runtime::Client {
       interface.aliased_parameter[static_cast<size_t>(result)] = parameter;
       interface.aliased[static_cast<size_t>(parameter)] = true;
     }
-    interface.device_ids = options.device_assignment;
-    for (int r = 0; interface.device_ids.size() < static_cast<size_t>(replicas); ++r) {
+    std::vector<int> ids = options.device_assignment;
+    for (int r = 0; ids.size() < static_cast<size_t>(replicas); ++r) {
       const size_t index = static_cast<size_t>(r) % session_->devices.size();
-      interface.device_ids.push_back(session_->devices[index].id);
+      ids.push_back(session_->devices[index].id);
     }
+    interface.device_ids = std::make_shared<const std::vector<int>>(std::move(ids));
     return interface;
   }
 
@@ -174,7 +176,7 @@ class PjrtClient final : public runtime::Client {
       code = program_text(module);
     }
     const std::string option_bytes = encode(pjrt_abi::CompileOptions{
-        .num_replicas = options.num_replicas, .device_assignment = interface.device_ids});
+        .num_replicas = options.num_replicas, .device_assignment = *interface.device_ids});
     constexpr std::string_view kFormat = "mlir";
     auto program = pjrt_abi::make<PJRT_Program>();
     program.code = code.data();

@@ -31,10 +31,11 @@ void Session::destroy_buffer(PJRT_Buffer* buffer) const noexcept {
 }
 
 DeviceArray::DeviceArray(std::shared_ptr<const Session> session, TensorType type, bool stacked,
-                         std::vector<PJRT_Buffer*> buffers, Event ready)
+                         DeviceIds device_ids, std::vector<PJRT_Buffer*> buffers, Event ready)
     : session_(std::move(session)),
       type_(std::move(type)),
       stacked_(stacked),
+      device_ids_(std::move(device_ids)),
       buffers_(std::move(buffers)),
       ready_(std::move(ready)) {}
 
@@ -62,9 +63,9 @@ Event DeviceArray::copy_to_host(const std::shared_ptr<const DeviceArray>& self, 
 }
 
 std::shared_ptr<const DeviceArray> upload(const std::shared_ptr<const Session>& session,
-                                          const Tensor& tensor, std::span<const int> device_ids,
+                                          const Tensor& tensor, const DeviceIds& device_ids,
                                           bool stacked, Event* host_memory_free) {
-  const size_t count = device_ids.size();
+  const size_t count = device_ids->size();
   if (stacked && (tensor.rank() == 0 || tensor.dim(0) != static_cast<int64_t>(count))) {
     throw invalid_argument("{}: stacked array, got {}, expected a first axis of {}",
                            session->platform, tensor.type(), count);
@@ -75,12 +76,12 @@ std::shared_ptr<const DeviceArray> upload(const std::shared_ptr<const Session>& 
     part.shape = Shape(Dims(dims.begin() + 1, dims.end()));
   }
   std::vector<PJRT_Device*> devices;
-  for (const int id : device_ids) devices.push_back(session->device(id));
+  for (const int id : *device_ids) devices.push_back(session->device(id));
   std::vector<PJRT_Buffer*> buffers;
   // Destroys what was made if a later part fails.
   const auto array_of = [&](Event ready) {
-    return std::make_shared<const DeviceArray>(session, tensor.type(), stacked, std::move(buffers),
-                                               std::move(ready));
+    return std::make_shared<const DeviceArray>(session, tensor.type(), stacked, device_ids,
+                                               std::move(buffers), std::move(ready));
   };
   std::vector<Event> ready;
   std::vector<Event> free;

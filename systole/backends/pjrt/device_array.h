@@ -30,13 +30,16 @@ struct Session {
   void destroy_buffer(PJRT_Buffer* buffer) const noexcept;
 };
 
+// Ids of one or more devices.
+using DeviceIds = std::shared_ptr<const std::vector<int>>;
+
 // One value of a buffer: a PJRT_Buffer on each device. Immutable.
 class DeviceArray {
  public:
   // Takes the buffers over. `stacked`: each has a slice of the first axis of the array of `type`;
   // else each has all of it.
   DeviceArray(std::shared_ptr<const Session> session, TensorType type, bool stacked,
-              std::vector<PJRT_Buffer*> buffers, runtime::Event ready);
+              DeviceIds device_ids, std::vector<PJRT_Buffer*> buffers, runtime::Event ready);
   ~DeviceArray();
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
@@ -44,7 +47,8 @@ class DeviceArray {
   const Session& session() const { return *session_; }
   const TensorType& type() const { return type_; }
   bool stacked() const { return stacked_; }
-  const std::vector<PJRT_Buffer*>& buffers() const { return buffers_; }
+  const std::vector<int>& device_ids() const { return *device_ids_; }
+  const std::vector<PJRT_Buffer*>& buffers() const { return buffers_; }  // by device
   const runtime::Event& ready() const { return ready_; }
 
   // Copies the elements as Buffer::copy_to_host() promises. `self` is this array, which the copy
@@ -56,6 +60,7 @@ class DeviceArray {
   std::shared_ptr<const Session> session_;
   TensorType type_;
   bool stacked_;
+  DeviceIds device_ids_;
   std::vector<PJRT_Buffer*> buffers_;
   runtime::Event ready_;
 };
@@ -63,28 +68,26 @@ class DeviceArray {
 // Copies `tensor` to the devices with these ids. With `stacked`, device r gets slice r of the first
 // axis. Reads the memory before it returns unless `host_memory_free` is given.
 std::shared_ptr<const DeviceArray> upload(const std::shared_ptr<const Session>& session,
-                                          const Tensor& tensor, std::span<const int> device_ids,
+                                          const Tensor& tensor, const DeviceIds& device_ids,
                                           bool stacked, runtime::Event* host_memory_free = nullptr);
 
 // A buffer of the client. Its value is replaced when it is donated.
 class PjrtBuffer final : public runtime::Buffer {
  public:
-  PjrtBuffer(std::shared_ptr<const DeviceArray> array, std::vector<int> device_ids)
-      : type_(array->type()), device_ids_(std::move(device_ids)), array_(std::move(array)) {}
+  explicit PjrtBuffer(std::shared_ptr<const DeviceArray> array)
+      : type_(array->type()), device_id_(array->device_ids().front()), array_(std::move(array)) {}
   // A buffer whose launch failed.
-  PjrtBuffer(const Session& session, TensorType type, std::vector<int> device_ids,
-             runtime::Event failure)
+  PjrtBuffer(const Session& session, TensorType type, int device_id, runtime::Event failure)
       : session_(&session),
         type_(std::move(type)),
-        device_ids_(std::move(device_ids)),
+        device_id_(device_id),
         failure_(std::move(failure)) {}
 
   const TensorType& type() const override { return type_; }
-  int device_id() const override { return device_ids_.front(); }
+  int device_id() const override { return device_id_; }
   runtime::Event ready() const override;
   runtime::Event copy_to_host(Tensor& target) const override;
 
-  std::span<const int> device_ids() const { return device_ids_; }
   bool belongs_to(const Session& session) const;
   // Null after a launch that failed: then the error is that of ready().
   std::shared_ptr<const DeviceArray> array() const;
@@ -98,7 +101,7 @@ class PjrtBuffer final : public runtime::Buffer {
  private:
   const Session* session_ = nullptr;  // of a failed buffer
   TensorType type_;
-  std::vector<int> device_ids_;
+  int device_id_;
   mutable std::mutex mutex_;
   std::shared_ptr<const DeviceArray> array_;  // guarded by mutex_
   runtime::Event failure_;                    // guarded by mutex_

@@ -32,6 +32,10 @@ struct PjrtExecutable::Launch {
   Event done;
 
   explicit Launch(const Session& of) : session(&of) {}
+  // Passes a buffer to each device.
+  void take(size_t parameter, const std::vector<PJRT_Buffer*>& buffers) {
+    for (size_t d = 0; d < inputs.size(); ++d) inputs[d][parameter] = buffers[d];
+  }
   ~Launch() {
     for (const auto& of_device : outputs) {
       for (PJRT_Buffer* const buffer : of_device) {
@@ -67,18 +71,46 @@ void PjrtExecutable::check_donations(std::span<const Argument> arguments) const 
   }
 }
 
-std::shared_ptr<const DeviceArray> PjrtExecutable::place(const PjrtBuffer& buffer,
-                                                         size_t parameter) const {
-  const auto array = buffer.array();
-  if (array == nullptr) return nullptr;
-  const bool stacked = interface_.stacked_parameters[parameter];
-  if (array->stacked() == stacked && std::ranges::equal(buffer.device_ids(), interface_.device_ids))
-    return array;
-  return upload(session_, buffer.to_host(), interface_.device_ids, stacked);
+// The index of the buffer of `array` for each of the program's devices; fewer if some have none.
+std::vector<size_t> PjrtExecutable::parts_of(const DeviceArray& array) const {
+  std::vector<size_t> parts;
+  for (const int id : *interface_.device_ids) {
+    const auto found = std::ranges::find(array.device_ids(), id);
+    if (found == array.device_ids().end()) break;
+    parts.push_back(static_cast<size_t>(found - array.device_ids().begin()));
+  }
+  return parts;
+}
+
+// Binds a buffer of this client. One that lies on other devices is copied, through the host.
+void PjrtExecutable::bind_buffer(Launch& launch, const PjrtBuffer& buffer, size_t p,
+                                 bool donate) const {
+  auto array = buffer.array();
+  if (array == nullptr) {
+    launch.failed_argument = buffer.ready();
+    launch.arrays.push_back(nullptr);
+    return;
+  }
+  const bool stacked = interface_.stacked_parameters[p];
+  const size_t devices = interface_.device_ids->size();
+  const bool in_place =
+      array->stacked() == stacked && array->device_ids() == *interface_.device_ids;
+  if (in_place) {
+    launch.donated[p] = donate && buffer.is_only_owner(array);
+    launch.take(p, array->buffers());
+  } else if (const auto parts = parts_of(*array);
+             !stacked && !array->stacked() && parts.size() == devices) {
+    for (size_t d = 0; d < devices; ++d) launch.inputs[d][p] = array->buffers()[parts[d]];
+  } else {
+    array = upload(session_, buffer.to_host(), interface_.device_ids, stacked);
+    launch.donated[p] = interface_.aliased[p];  // nobody else has the copy
+    launch.take(p, array->buffers());
+  }
+  launch.arrays.push_back(std::move(array));
 }
 
 void PjrtExecutable::bind_arguments(Launch& launch, std::span<const Argument> arguments) const {
-  const size_t devices = interface_.device_ids.size();
+  const size_t devices = interface_.device_ids->size();
   launch.inputs.assign(devices, std::vector<PJRT_Buffer*>(arguments.size()));
   launch.outputs.assign(devices, std::vector<PJRT_Buffer*>(interface_.results.size()));
   launch.donated.assign(arguments.size(), false);
@@ -93,6 +125,7 @@ void PjrtExecutable::bind_arguments(Launch& launch, std::span<const Argument> ar
       launch.arrays.push_back(upload(session_, *argument.host, interface_.device_ids,
                                      interface_.stacked_parameters[p]));
       launch.donated[p] = interface_.aliased[p];  // nobody else has it
+      launch.take(p, launch.arrays.back()->buffers());
       continue;
     }
     const PjrtBuffer* const buffer = buffer_of(argument);
@@ -100,23 +133,15 @@ void PjrtExecutable::bind_arguments(Launch& launch, std::span<const Argument> ar
       throw invalid_argument("{}: argument, got another backend's buffer, expected one of its own",
                              session_->platform);
     }
-    launch.arrays.push_back(place(*buffer, p));
-    if (launch.arrays.back() == nullptr) {
-      launch.failed_argument = buffer->ready();
-    } else if (argument.donate && interface_.aliased[p]) {
-      launch.donated[p] = buffer->is_only_owner(launch.arrays.back()) ||
-                          launch.arrays.back().use_count() == 1;  // a copy on other devices
-    }
+    bind_buffer(launch, *buffer, p, argument.donate && interface_.aliased[p]);
   }
-  if (launch.failed_argument.error() != nullptr) return;
   for (size_t p = 0; p < arguments.size(); ++p) {
     if (interface_.aliased[p] && !launch.donated[p]) launch.kept.push_back(static_cast<int64_t>(p));
-    for (size_t d = 0; d < devices; ++d) launch.inputs[d][p] = launch.arrays[p]->buffers()[d];
   }
 }
 
 Event PjrtExecutable::call_plugin(Launch& launch) const {
-  const size_t devices = interface_.device_ids.size();
+  const size_t devices = interface_.device_ids->size();
   std::vector<PJRT_Buffer* const*> inputs;
   std::vector<PJRT_Buffer**> outputs;
   for (size_t d = 0; d < devices; ++d) {
@@ -150,16 +175,16 @@ void PjrtExecutable::give_results(Launch& launch, std::span<const Argument> argu
   for (size_t k = 0; k < results.size(); ++k) {
     std::vector<PJRT_Buffer*> buffers;
     for (auto& outputs : launch.outputs) buffers.push_back(std::exchange(outputs[k], nullptr));
-    const auto array = std::make_shared<const DeviceArray>(session_, interface_.results[k],
-                                                           interface_.stacked_results[k],
-                                                           std::move(buffers), launch.done);
+    const auto array = std::make_shared<const DeviceArray>(
+        session_, interface_.results[k], interface_.stacked_results[k], interface_.device_ids,
+        std::move(buffers), launch.done);
     const int parameter = interface_.aliased_parameter[k];
     if (parameter >= 0) {
       const Argument& argument = arguments[static_cast<size_t>(parameter)];
       if (argument.donate && argument.buffer != nullptr) buffer_of(argument)->replace(array);
     }
     if (results[k].device != nullptr) {
-      *results[k].device = std::make_unique<PjrtBuffer>(array, interface_.device_ids);
+      *results[k].device = std::make_unique<PjrtBuffer>(array);
     }
     if (results[k].host != nullptr) {
       copies.push_back(DeviceArray::copy_to_host(array, *results[k].host));
@@ -180,7 +205,7 @@ void PjrtExecutable::fail(const Event& failure, std::span<const Argument> argume
   for (size_t k = 0; k < results.size(); ++k) {
     if (results[k].device == nullptr) continue;
     *results[k].device = std::make_unique<PjrtBuffer>(*session_, interface_.results[k],
-                                                      interface_.device_ids, failure);
+                                                      interface_.device_ids->front(), failure);
   }
 }
 

@@ -20,7 +20,7 @@ struct Interface {
   std::vector<bool> stacked_results;
   std::vector<int> aliased_parameter;  // by result; -1: none
   std::vector<bool> aliased;           // by parameter
-  std::vector<int> device_ids;         // by replica
+  DeviceIds device_ids;                // by replica
 };
 
 class PjrtExecutable final : public runtime::Executable {
@@ -47,7 +47,8 @@ class PjrtExecutable final : public runtime::Executable {
  private:
   struct Launch;
   void bind_arguments(Launch& launch, std::span<const runtime::Argument> arguments) const;
-  std::shared_ptr<const DeviceArray> place(const PjrtBuffer& buffer, size_t parameter) const;
+  void bind_buffer(Launch& launch, const PjrtBuffer& buffer, size_t p, bool donate) const;
+  std::vector<size_t> parts_of(const DeviceArray& array) const;
   void check_donations(std::span<const runtime::Argument> arguments) const;
   runtime::Event call_plugin(Launch& launch) const;
   void give_results(Launch& launch, std::span<const runtime::Argument> arguments,
