@@ -10,6 +10,8 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
+#include "systole/keras/keras.h"
+#include "systole/keras/tpu/keras_support.h"
 #include "systole/systole.h"
 #include "tests/end_to_end/program.h"
 
@@ -84,6 +86,28 @@ TEST(Pjrt, TrainsAnEstimatorAsTheCpuDoes) {
 
 TEST(Pjrt, TrainsAnEstimatorOnSeveralDevices) {
   expect_identical(train_estimator("pjrt:systole?cores=2"), train_estimator("local:2"));
+}
+
+// Three epochs of a Keras model on the cores of a TPU.
+std::vector<Tensor> train_keras(const std::string& tpu) {
+  keras::backend::clear_session();
+  set_random_seed(5);
+  keras::Sequential model(
+      {keras::layers::Dense(7, {.activation = "tanh", .input_shape = Shape{kFeatures}}),
+       keras::layers::Dense(1)});
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const auto tpu_model = keras::tpu::keras_to_tpu_model(
+      model, {.strategy = keras::tpu::TPUDistributionStrategy(TPUClusterResolver(tpu.c_str()))});
+  tpu_model.fit(numbers({kExamples, kFeatures}, 1), numbers({kExamples, 1}, 2),
+                {.batch_size = 32, .epochs = 3, .verbose = 0});
+  return tpu_model.get_weights();
+}
+
+TEST(Pjrt, TrainsAKerasModelAsTheVirtualTpuDoes) {
+  const std::vector<Tensor> expected = train_keras("local:2");
+  const std::vector<Tensor> got = train_keras("pjrt:systole?cores=2");
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].identical(expected[i])) << i;
 }
 
 // A step of SGD through a session, K times in one launch.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -19,8 +20,9 @@ struct InjectedError : PJRT_Error {
 
 struct Faults {
   std::mutex mutex;
-  std::string function;              // fails; "": none
-  std::set<const PJRT_Error*> made;  // errors of this library
+  std::string function;                               // fails; "": none
+  std::map<std::string, int64_t, std::less<>> calls;  // by function
+  std::set<const PJRT_Error*> made;                   // errors of this library
 };
 
 Faults& faults() {
@@ -46,6 +48,7 @@ bool is_injected(const PJRT_Error* error) {
 
 PJRT_Error* fault_of(const char* function) {
   const std::lock_guard lock(faults().mutex);
+  ++faults().calls[function];
   if (faults().function != function) return nullptr;
   auto* const error = new InjectedError();
   error->message = std::string("injected into ") + function;
@@ -172,7 +175,7 @@ std::atomic<bool> no_table = false;
 
 }  // namespace
 
-// The functions through which tests set faults.
+// The functions through which tests set faults, and count the calls of functions.
 extern "C" {
 void faulty_fail(const char* function) {
   const std::lock_guard lock(faults().mutex);
@@ -183,6 +186,10 @@ void faulty_announce(int major, int minor, size_t struct_size, size_t version_si
   table().pjrt_api_version.minor_version = minor;
   table().pjrt_api_version.struct_size = version_size;
   table().struct_size = struct_size;
+}
+int64_t faulty_calls(const char* function) {
+  const std::lock_guard lock(faults().mutex);
+  return faults().calls[function];
 }
 void faulty_hide_table(bool hidden) { no_table = hidden; }
 

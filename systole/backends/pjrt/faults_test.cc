@@ -57,6 +57,9 @@ class Faults {
     reinterpret_cast<void (*)(int, int, size_t, size_t)>(dlsym(library_, "faulty_announce"))(
         major, minor, size, version_size);
   }
+  int64_t calls(const char* function) const {
+    return reinterpret_cast<int64_t (*)(const char*)>(dlsym(library_, "faulty_calls"))(function);
+  }
   void hide_table(bool hidden) const {
     reinterpret_cast<void (*)(bool)>(dlsym(library_, "faulty_hide_table"))(hidden);
   }
@@ -218,6 +221,36 @@ TEST(PjrtFaults, LogsFailuresOfDestruction) {
     EXPECT_EQ(error_of([&] { use_plugin(path); }), "no error") << function;
     EXPECT_THAT(log.messages(), Contains(HasSubstr(fmt::format("injected into {}", function))));
   }
+}
+
+TEST(PjrtFaults, CopiesNothingBetweenLaunches) {
+  const Faults faults;
+  const auto client = make_client({{"plugin", faulty_path() + "?cores=2"}});
+  const std::string step = R"(
+func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<4xf32>)
+    -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %y : tensor<4xf32>
+  return %0 : tensor<4xf32>
+})";
+  const auto program = client->compile(*hlo::parse(step),
+                                       {.num_replicas = 2, .replicated_parameters = {true, true}});
+  // The variable is on the first device until the first launch copies it to both.
+  const auto variable = client->buffer_from_host(row());
+  const int devices[] = {0, 1};
+  const auto one = client->buffer_from_host(row(), {.device_ids = devices});
+  const auto run = [&] {
+    program->execute({{{.buffer = variable.get(), .donate = true}, {.buffer = one.get()}}}, {{{}}})
+        .wait();
+  };
+  run();
+  const auto copies = [&] {
+    return faults.calls("PJRT_Buffer_ToHostBuffer") +
+           faults.calls("PJRT_Client_BufferFromHostBuffer");
+  };
+  const int64_t before = copies();
+  for (int i = 0; i < 5; ++i) run();
+  EXPECT_EQ(copies(), before);
+  EXPECT_TRUE(variable->to_host().identical(Tensor::of<float>({4}, {7, 14, 21, 28})));
 }
 
 TEST(PjrtFaults, LeavesTheErrorOfALaunchInItsBuffers) {
