@@ -26,6 +26,7 @@ extern const Command kDataCommand;
 extern const Command kDevicesCommand;
 extern const Command kEvaluateCommand;
 extern const Command kExportCommand;
+extern const Command kFilesCommand;
 extern const Command kFlopsCommand;
 extern const Command kHloCommand;
 extern const Command kInspectCommand;
