@@ -13,7 +13,7 @@ namespace systole {
 namespace {
 
 // The learning rate as a tensor; step and decay_steps are converted to its dtype.
-struct Progress {
+struct DecayProgress {
   Output learning_rate;
   Output step;
   Output decay_steps;
@@ -25,8 +25,8 @@ struct Progress {
   }
 };
 
-Progress resolve_progress(std::string_view schedule, const Input& learning_rate,
-                          const Input& global_step, const Input& decay_steps) {
+DecayProgress resolve_progress(std::string_view schedule, const Input& learning_rate,
+                               const Input& global_step, const Input& decay_steps) {
   check_hyperparameter(schedule, "learning_rate", learning_rate, HyperparameterRange::not_negative);
   check_hyperparameter(schedule, "decay_steps", decay_steps, HyperparameterRange::positive);
   const Output rate = learning_rate.resolve(learning_rate.weak() ? DType::f32 : DType::invalid);
@@ -41,7 +41,7 @@ Output exponential_decay(const Input& learning_rate, const Input& global_step,
   check_hyperparameter("exponential_decay", "decay_rate", decay_rate,
                        HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress =
+  const DecayProgress progress =
       resolve_progress("exponential_decay", learning_rate, global_step, decay_steps);
   const Output& rate = progress.learning_rate;
   const Output exponent = progress.periods(options.staircase);
@@ -54,7 +54,7 @@ Output natural_exp_decay(const Input& learning_rate, const Input& global_step,
   check_hyperparameter("natural_exp_decay", "decay_rate", decay_rate,
                        HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress =
+  const DecayProgress progress =
       resolve_progress("natural_exp_decay", learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return multiply(progress.learning_rate, exp(negative(multiply(decay_rate, periods))));
@@ -66,7 +66,7 @@ Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
   check_hyperparameter("inverse_time_decay", "decay_rate", decay_rate,
                        HyperparameterRange::not_negative);
   const NameScope scope(options.name);
-  const Progress progress =
+  const DecayProgress progress =
       resolve_progress("inverse_time_decay", learning_rate, global_step, decay_steps);
   const Output periods = progress.periods(options.staircase);
   return divide(progress.learning_rate, add(1, multiply(decay_rate, periods)));
