@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/runtime/registry.h"
 
@@ -82,8 +82,7 @@ std::string to_text(const BackendChoice& choice) {
 }
 
 BackendChoice read_client_options(std::span<const PJRT_NamedValue> values) {
-  const char* const given = std::getenv("SYSTOLE_PJRT_OPTIONS");  // NOLINT(concurrency-mt-unsafe)
-  BackendChoice choice = parse_choice(given == nullptr ? "" : given);
+  BackendChoice choice = parse_choice(environment_value("SYSTOLE_PJRT_OPTIONS"));
   for (const PJRT_NamedValue& value : values) {
     const std::string_view name(value.name, value.name_size);
     set(choice, name, value_of(value, name));

@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "apps/systole/command.h"
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/profile/machine.h"
 #include "systole/runtime/registry.h"
@@ -41,11 +41,6 @@ void print_backends() {
       "local");
 }
 
-std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? "" : value;
-}
-
 void print_plugin(std::string_view name, std::string_view path) {
   const bool there = std::filesystem::exists(path);
   fmt::print("  {:<12} {}{}\n", name, path, there ? "" : " (no such file)");
@@ -68,13 +63,14 @@ std::string own_plugin() {
 // variable; and our own.
 void print_plugins() {
   fmt::print("\nPJRT plugins\n");
-  const std::string_view libtpu = environment("TPU_LIBRARY_PATH");
-  std::string_view rest = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
-  const std::string_view chosen = environment("SYSTOLE_PJRT_PLUGIN");
+  const std::string libtpu = environment_value("TPU_LIBRARY_PATH");
+  const std::string plugins = environment_value("PJRT_NAMES_AND_LIBRARY_PATHS");
+  std::string_view rest = plugins;
+  const std::string chosen = environment_value("SYSTOLE_PJRT_PLUGIN");
   if (const std::string own = own_plugin(); std::filesystem::exists(own)) {
     print_plugin("systole", own);
   }
-  if (chosen.find('/') != std::string_view::npos) print_plugin("(default)", chosen);
+  if (chosen.find('/') != std::string::npos) print_plugin("(default)", chosen);
   if (!libtpu.empty()) print_plugin("tpu", libtpu);
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));

@@ -3,13 +3,13 @@
 #include <pthread.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "apps/systole/command.h"
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/session/target.h"
 #include "systole/worker/worker_server.h"
@@ -30,13 +30,10 @@ struct WorkerFlags {
 
 // ~/.local/state/systole/worker-8470, or below XDG_STATE_HOME; "" without a home or a port.
 std::string default_state_folder(const std::string& listen) {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-    return std::string(value == nullptr ? "" : value);
-  };
   const std::string port = listen.substr(listen.rfind(':') + 1);
-  std::string folder = variable("XDG_STATE_HOME");
-  if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.local/state";
+  std::string folder = environment_value("XDG_STATE_HOME");
+  if (folder.empty() && !environment_value("HOME").empty())
+    folder = environment_value("HOME") + "/.local/state";
   if (folder.empty() || port == "0") return "";
   return folder + "/systole/worker-" + port;
 }

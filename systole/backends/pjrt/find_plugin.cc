@@ -1,21 +1,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "systole/backends/pjrt/plugin.h"
+#include "systole/base/environment.h"
 
 namespace systole::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
-}
 
 // The plugin in the library folder of the program's build or install tree.
 std::string own_plugin() {
@@ -27,10 +22,10 @@ std::string own_plugin() {
 std::map<std::string, std::string, std::less<>> known_plugins() {
   std::map<std::string, std::string, std::less<>> plugins;
   if (const std::string path = own_plugin(); fs::exists(path)) plugins["systole"] = path;
-  if (const std::string path = environment("TPU_LIBRARY_PATH"); !path.empty()) {
+  if (const std::string path = environment_value("TPU_LIBRARY_PATH"); !path.empty()) {
     plugins["tpu"] = path;
   }
-  const std::string text = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
+  const std::string text = environment_value("PJRT_NAMES_AND_LIBRARY_PATHS");
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find(','));
@@ -50,7 +45,7 @@ std::map<std::string, std::string, std::less<>> known_plugins() {
 std::string find_plugin(std::string_view name) {
   std::string wanted(name);
   if (wanted.empty()) {
-    wanted = environment("SYSTOLE_PJRT_PLUGIN");
+    wanted = environment_value("SYSTOLE_PJRT_PLUGIN");
     if (wanted.empty()) {
       throw not_found(
           "pjrt: plugin, got none, expected 'pjrt:PATH', 'pjrt:NAME' or SYSTOLE_PJRT_PLUGIN");

@@ -1,19 +1,14 @@
 #include "systole/io/buckets/aws_credentials.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "systole/base/environment.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::buckets {
 namespace {
 
 constexpr std::chrono::minutes kKeyReserve{5};
-
-std::string aws_environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
 
 std::string aws_trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -22,14 +17,14 @@ std::string aws_trimmed(const std::string& text) {
 }
 
 std::string aws_file(const char* variable, const char* name) {
-  const std::string named = aws_environment(variable);
+  const std::string named = environment_value(variable);
   if (!named.empty()) return named;
-  const std::string home = aws_environment("HOME");
+  const std::string home = environment_value("HOME");
   return home.empty() ? "" : home + "/.aws/" + name;
 }
 
 std::string profile_name() {
-  const std::string name = aws_environment("AWS_PROFILE");
+  const std::string name = environment_value("AWS_PROFILE");
   return name.empty() ? "default" : name;
 }
 
@@ -92,8 +87,8 @@ AwsCredentials::AwsCredentials(http::HttpClient& client, Clock& clock)
     : client_(client), clock_(clock) {}
 
 bool AwsCredentials::read_environment() {
-  keys_ = {aws_environment("AWS_ACCESS_KEY_ID"), aws_environment("AWS_SECRET_ACCESS_KEY"),
-           aws_environment("AWS_SESSION_TOKEN")};
+  keys_ = {environment_value("AWS_ACCESS_KEY_ID"), environment_value("AWS_SECRET_ACCESS_KEY"),
+           environment_value("AWS_SESSION_TOKEN")};
   return !keys_.access_key.empty() && !keys_.secret_key.empty();
 }
 
@@ -131,13 +126,13 @@ bool AwsCredentials::take_reply(const std::string& what, const http::HttpRespons
 }
 
 bool AwsCredentials::ask_container(std::string* tried) {
-  std::string url = aws_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-  const std::string relative = aws_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  std::string url = environment_value("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  const std::string relative = environment_value("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   if (!relative.empty()) url = "http://169.254.170.2" + relative;
   if (url.empty()) return false;
   http::HttpRequest request = local_request("GET", url);
-  std::string token = aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-  const std::string file = aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  std::string token = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  const std::string file = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   if (token.empty() && !file.empty()) token = aws_trimmed(read_file(local_file_system(), file));
   if (!token.empty()) request.headers.push_back({"Authorization", token});
   try {
@@ -149,11 +144,11 @@ bool AwsCredentials::ask_container(std::string* tried) {
 }
 
 bool AwsCredentials::ask_instance(std::string* tried) {
-  if (aws_environment("AWS_EC2_METADATA_DISABLED") == "true") {
+  if (environment_value("AWS_EC2_METADATA_DISABLED") == "true") {
     *tried += "; the metadata service: AWS_EC2_METADATA_DISABLED is set";
     return false;
   }
-  std::string host = aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  std::string host = environment_value("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   if (host.empty()) host = "http://169.254.169.254";
   while (host.ends_with('/')) host.pop_back();
   const std::string roles = host + "/latest/meta-data/iam/security-credentials/";

@@ -1,9 +1,9 @@
 #include "systole/io/buckets/bucket_file_system.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
+#include "systole/base/environment.h"
 #include "systole/base/number_text.h"
 #include "systole/io/buckets/bucket_files.h"
 
@@ -26,8 +26,8 @@ std::string prefix_of(const ObjectName& directory) {
 
 // Reads a number of the environment; nullopt if the variable is not set.
 std::optional<int64_t> environment_number(const char* name) {
-  const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string text = environment_value(name);
+  if (text.empty()) return std::nullopt;
   const auto number = parse_number<int64_t>(text);
   if (!number || *number < 0 || *number > 1'000'000) {
     throw invalid_argument("{}: value, got '{}', expected a number from 0 to 1000000", name, text);

@@ -1,8 +1,8 @@
 #include "systole/io/buckets/google_credentials.h"
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "systole/base/environment.h"
 #include "systole/io/buckets/crypto.h"
 #include "systole/io/file_systems/local_file_system.h"
 
@@ -14,15 +14,10 @@ constexpr const char* kTokenUri = "https://oauth2.googleapis.com/token";
 constexpr const char* kTokenPath = "instance/service-accounts/default/token";
 constexpr std::chrono::seconds kReserve{60};
 
-std::string google_environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
-
 // The file of `gcloud auth application-default login`.
 std::string default_credentials_path() {
-  const std::string config = google_environment("CLOUDSDK_CONFIG");
-  const std::string home = google_environment("HOME");
+  const std::string config = environment_value("CLOUDSDK_CONFIG");
+  const std::string home = environment_value("HOME");
   if (config.empty() && home.empty()) return "";
   return (config.empty() ? home + "/.config/gcloud" : config) +
          "/application_default_credentials.json";
@@ -57,8 +52,8 @@ GoogleCredentials::GoogleCredentials(http::HttpClient& client, http::RetryOption
 GoogleCredentials::~GoogleCredentials() = default;
 
 std::string metadata_url(const std::string& path) {
-  std::string host = google_environment("GCE_METADATA_HOST");
-  if (host.empty()) host = google_environment("GCE_METADATA_IP");
+  std::string host = environment_value("GCE_METADATA_HOST");
+  if (host.empty()) host = environment_value("GCE_METADATA_IP");
   if (host.empty()) host = "metadata.google.internal";
   return "http://" + host + "/computeMetadata/v1/" + path;
 }
@@ -87,7 +82,7 @@ std::string metadata_value(http::HttpClient& client, const std::string& path) {
 
 void GoogleCredentials::find_source() {
   auto source = std::make_unique<Source>();
-  const std::string named = google_environment("GOOGLE_APPLICATION_CREDENTIALS");
+  const std::string named = environment_value("GOOGLE_APPLICATION_CREDENTIALS");
   const std::string standard = default_credentials_path();
   FileSystem& disk = local_file_system();
   if (!named.empty()) {

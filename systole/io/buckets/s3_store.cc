@@ -1,7 +1,6 @@
 #include "systole/io/buckets/s3_store.h"
 
-#include <cstdlib>
-
+#include "systole/base/environment.h"
 #include "systole/base/number_text.h"
 #include "systole/io/buckets/s3_internal.h"
 
@@ -11,14 +10,9 @@ namespace {
 constexpr std::chrono::seconds kToleratedSkew{240};
 constexpr uint64_t kMaxCopyBytes = uint64_t{5} << 30;  // of one CopyObject
 
-std::string s3_environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
-
 std::string first_of(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    std::string value = s3_environment(name);
+    std::string value = environment_value(name);
     if (!value.empty()) return value;
   }
   return "";
@@ -38,11 +32,11 @@ S3Options s3_options_from_environment() {
   std::string endpoint = first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "S3_ENDPOINT"});
   const auto configured = settings.find("endpoint_url");
   if (endpoint.empty() && configured != settings.end() &&
-      s3_environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") != "true") {
+      environment_value("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") != "true") {
     endpoint = configured->second;
   }
   if (!endpoint.empty() && endpoint.find("://") == std::string::npos) {
-    endpoint = (s3_environment("S3_USE_HTTPS") == "0" ? "http://" : "https://") + endpoint;
+    endpoint = (environment_value("S3_USE_HTTPS") == "0" ? "http://" : "https://") + endpoint;
   }
   while (endpoint.ends_with('/')) endpoint.pop_back();
   if (!endpoint.empty() &&
@@ -55,7 +49,7 @@ S3Options s3_options_from_environment() {
   const auto configured_region = settings.find("region");
   if (region.empty() && configured_region != settings.end()) region = configured_region->second;
   if (!region.empty()) options.region = region;
-  const std::string style = s3_environment("SYSTOLE_S3_PATH_STYLE");
+  const std::string style = environment_value("SYSTOLE_S3_PATH_STYLE");
   options.path_style = style.empty() ? !endpoint.empty() : style != "0";
   return options;
 }

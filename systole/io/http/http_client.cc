@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "systole/base/environment.h"
 #include "systole/io/http/curl_api.h"
 
 namespace systole::http {
@@ -27,11 +28,6 @@ std::string_view trimmed_line(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
-std::string environment_text(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
 }
 
 Code code_of_curl(CURLcode code) {
@@ -173,11 +169,11 @@ class HttpClient::Loop {
  public:
   explicit Loop(int max_requests)
       : curl_(curl_api()), max_requests_(max_requests), multi_(curl_.multi_init()) {
-    no_proxy_ = environment_text("no_proxy");
-    if (no_proxy_.empty()) no_proxy_ = environment_text("NO_PROXY");
+    no_proxy_ = environment_value("no_proxy");
+    if (no_proxy_.empty()) no_proxy_ = environment_value("NO_PROXY");
     if (no_proxy_ != "*")
       no_proxy_ += (no_proxy_.empty() ? "" : ",") + std::string("localhost,127.0.0.1,::1");
-    ca_file_ = environment_text("CURL_CA_BUNDLE");
+    ca_file_ = environment_value("CURL_CA_BUNDLE");
     curl_.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(max_requests));
     thread_ = std::thread([this] { run(); });
   }

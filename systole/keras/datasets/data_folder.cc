@@ -2,18 +2,12 @@
 
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
+#include "systole/base/environment.h"
 #include "systole/io/file_systems/file_pattern.h"
 #include "systole/io/file_systems/file_systems.h"
 
 namespace systole::keras::datasets {
 namespace {
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
 
 bool has_wildcard(std::string_view name) { return name.find_first_of("*?[") != name.npos; }
 
@@ -22,9 +16,9 @@ bool has_wildcard(std::string_view name) { return name.find_first_of("*?[") != n
 std::vector<std::string> data_folders(const DataSource& source, const std::string& data_dir) {
   std::vector<std::string> roots;
   if (!data_dir.empty()) roots.push_back(data_dir);
-  const std::string keras_home = environment("KERAS_HOME");
+  const std::string keras_home = environment_value("KERAS_HOME");
   if (!keras_home.empty()) roots.push_back(join_path(keras_home, "datasets"));
-  const std::string home = environment("HOME");
+  const std::string home = environment_value("HOME");
   if (!home.empty()) roots.push_back(join_path(home, ".keras/datasets"));
   std::vector<std::string> folders;
   for (const std::string& root : roots) {

@@ -1,10 +1,10 @@
 #include "systole/worker/protocol/channel.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
@@ -39,14 +39,9 @@ std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const std::string&
   return grpc::SslCredentials(options);
 }
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
-}
-
 std::string token_of_environment() {
-  const std::string path = variable("SYSTOLE_WORKER_TOKEN_FILE");
-  std::string token = variable("SYSTOLE_WORKER_TOKEN");
+  const std::string path = environment_value("SYSTOLE_WORKER_TOKEN_FILE");
+  std::string token = environment_value("SYSTOLE_WORKER_TOKEN");
   if (!token.empty() || path.empty()) return token;
   std::ifstream file(path);
   if (!std::getline(file, token) || token.empty()) {
@@ -59,9 +54,10 @@ std::string token_of_environment() {
 
 Credentials with_environment(Credentials given) {
   if (given.token.empty()) given.token = token_of_environment();
-  if (given.ca.empty()) given.ca = variable("SYSTOLE_WORKER_CA");
-  if (given.certificate.empty()) given.certificate = variable("SYSTOLE_WORKER_CERTIFICATE");
-  if (given.key.empty()) given.key = variable("SYSTOLE_WORKER_KEY");
+  if (given.ca.empty()) given.ca = environment_value("SYSTOLE_WORKER_CA");
+  if (given.certificate.empty())
+    given.certificate = environment_value("SYSTOLE_WORKER_CERTIFICATE");
+  if (given.key.empty()) given.key = environment_value("SYSTOLE_WORKER_KEY");
   return given;
 }
 
