@@ -37,7 +37,7 @@ class Column {
     return true;
   }
 
-  // Whether nobody but these buffers holds their array.
+  // Returns whether only these buffers hold their array.
   bool may_donate() const {
     int64_t holders = 1;  // array_
     for (const PJRT_Buffer* buffer : buffers_) {
@@ -66,7 +66,8 @@ class Column {
   std::shared_ptr<runtime::Buffer> array_;
 };
 
-// The options that this plugin reads. The caller's struct may be of an older version.
+// Returns the caller's options as a struct of this plugin's version. Fields that an older version
+// lacks are zero. Errors: UNIMPLEMENTED for send and receive callbacks.
 PJRT_ExecuteOptions read_options(const PJRT_ExecuteOptions* given) {
   PJRT_ExecuteOptions options{};
   if (given == nullptr) return options;

@@ -41,7 +41,7 @@ class Attributes {
   std::vector<std::unique_ptr<std::vector<int64_t>>> lists_;
 };
 
-// A program that was compiled, and what the API tells about it. Immutable.
+// A compiled program and what the API reports of it. Immutable.
 struct Program {
   std::string code;  // as given, with `format`
   std::string format;

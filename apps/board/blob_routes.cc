@@ -1,4 +1,4 @@
-// Histograms, images, text and precision-recall curves for the page.
+// HTTP routes that return the histograms, images, texts and precision-recall curves of a run.
 #include <fmt/format.h>
 
 #include <string>

@@ -40,7 +40,8 @@ TagKind kind_of_value(const ValueView& value) {
     case SummaryValue::Kind::image:
       return TagKind::images;
     case SummaryValue::Kind::tensor:
-      // Later events of a tag have no metadata, and so do scalars of some writers.
+      // The plugin's name is in the metadata, which only the first event of a tag has. Some writers
+      // never write it for scalars.
       if (value.plugin.empty() && scalar_of_tensor(value.message)) return TagKind::scalars;
       return kind_of_plugin(value.plugin);
     default:

@@ -138,8 +138,8 @@ typedef struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
 } PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args;
 enum { PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args_STRUCT_SIZE = 40 };
 
-// Called twice: with program->code NULL, which sets program->code_size, then with memory of that
-// size.
+// The caller calls it twice. With program->code NULL the plugin only sets program->code_size. The
+// second time program->code points to that many bytes, which the plugin fills.
 typedef struct PJRT_Executable_OptimizedProgram_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;

@@ -1,4 +1,4 @@
-// The buffers and executables of a session, by the ids that its client chose.
+// Maps ids, which the client of a session chooses, to the buffers and executables of that session.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct StoredBuffer {
   std::optional<Error> error;
 };
 
-// Not synchronised: a session's executor alone uses it.
+// Owns its objects. Not thread-safe: only the thread that runs the operations of the session uses
+// it.
 class ObjectStore {
  public:
   // Errors: ALREADY_EXISTS; RESOURCE_EXHAUSTED for more objects than any program needs.
   StoredBuffer& add_buffer(uint64_t id);
   void add_executable(uint64_t id, std::unique_ptr<runtime::Executable> executable);
-  // Errors: ALREADY_EXISTS. What add_buffer() and add_executable() would throw.
+  // Throws what add_buffer() and add_executable() would throw for this id.
   void check_new(uint64_t id) const;
 
   // Errors: NOT_FOUND.

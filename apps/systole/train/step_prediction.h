@@ -14,10 +14,9 @@ struct StepPredictionOptions {
   double price = 0;    // of an hour of the TPU; 0: unknown
 };
 
-// Prints the predicted step of one core for the model's global batch, and of a training.
-// `step_of`: what a core does for a batch of so many examples on all cores. Errors:
-// INVALID_ARGUMENT for a batch size that the cores cannot share, and for a model without static
-// shapes.
+// Prints the predicted time of a step with the train_batch_size of `config`, and of a training.
+// Errors: INVALID_ARGUMENT for a batch size that is no multiple of the number of cores;
+// FAILED_PRECONDITION for a model without static shapes.
 void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options);
 // Prints a line for each network of the table, and how well measured ones were predicted.

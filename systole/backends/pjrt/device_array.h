@@ -51,8 +51,8 @@ class DeviceArray {
   const std::vector<PJRT_Buffer*>& buffers() const { return buffers_; }  // by device
   const runtime::Event& ready() const { return ready_; }
 
-  // Copies the elements as Buffer::copy_to_host() promises. `self` is this array, which the copy
-  // keeps.
+  // Copies the elements to `target`, with the contract of Buffer::copy_to_host(). Keeps `self`
+  // alive until the copy has ended.
   static runtime::Event copy_to_host(const std::shared_ptr<const DeviceArray>& self,
                                      Tensor& target);
 

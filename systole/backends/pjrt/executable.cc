@@ -82,7 +82,7 @@ std::vector<size_t> PjrtExecutable::parts_of(const DeviceArray& array) const {
   return parts;
 }
 
-// Binds a buffer of this client. One that lies on other devices is copied, through the host.
+// Binds a buffer of this client. One on other devices is copied through the host.
 void PjrtExecutable::bind_buffer(Launch& launch, const PjrtBuffer& buffer, size_t p,
                                  bool donate) const {
   auto array = buffer.array();

@@ -46,7 +46,8 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
  public:
   UploadCall(const TransferContext& context, uint64_t id, const TensorType& type, const void* data)
       : stub_(context.channel),
-        // gRPC may hold slices of the memory a little longer than the call: `free_` tells.
+        // gRPC may keep slices of the memory after the call has ended. `free_` opens when it
+        // releases the last one.
         writer_(std::in_place, data, type.byte_size(),
                 std::shared_ptr<const void>(data, [this](const void*) { free_.open(); })) {
     worker::prepare(context_, context.credentials, seconds_for(context, type.byte_size()));

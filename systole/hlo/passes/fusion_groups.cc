@@ -186,7 +186,7 @@ bool FusionGroups::fits_inside(int i, int g) const {
 bool FusionGroups::fits_as_result(int i, int g) {
   const Instruction& x = *instruction(i);
   if (options_.cheap(x) || !index_kept(i, g)) return false;
-  // The loop would store the value a second time, in another shape.
+  // A reshape of a stored value shares its memory. Computed in the loop it would be a second copy.
   if (has_only_bitcasts(g)) return false;
   return !makes_cycle(i, g);
 }

@@ -78,7 +78,7 @@ bool ObjectBlock::accept(const http::HttpCall& call, size_t* got) {
   throw http::http_error(what(), response, store_.error_text()(response.body));
 }
 
-// A block is at most a few megabytes: after an interruption its rest is one request more.
+// Requests what is missing until the block is whole.
 void ObjectBlock::complete() {
   http::Backoff backoff(store_.retries());
   size_t got = 0;
@@ -92,7 +92,7 @@ void ObjectBlock::complete() {
       ++recoveries;
     } else {
       if (accept(*call_, &got)) return;
-      // What has moved forward may be tried again without end.
+      // Attempts that brought bytes do not count.
       if (got == before && !backoff.wait(call_->failure() ? nullptr : &response)) break;
     }
     http::HttpRequest request = store_.read_request(name_, version_, offset_ + got, size_ - got);

@@ -20,10 +20,10 @@ class ObjectBlock {
   ObjectBlock(ObjectStore& store, ObjectName name, std::string version, uint64_t offset,
               size_t size);
 
-  // Waits for the bytes and returns them; `size()` of them. A broken or short response is continued
-  // from its last byte. Errors: FAILED_PRECONDITION if the object was replaced or removed since its
-  // version was read; those of the store after the last attempt. After an error every call throws
-  // it.
+  // Waits for the whole range and returns its size() bytes, which live as long as the block. After
+  // a broken or short response it requests the bytes that are missing. Errors: FAILED_PRECONDITION
+  // if this version of the object was replaced or removed; those of the store when no attempt is
+  // left. All later calls throw the same error.
   const char* bytes();
   size_t size() const { return size_; }
 

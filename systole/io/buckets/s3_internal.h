@@ -35,8 +35,9 @@ class S3Store final : public ObjectStore {
   http::HttpRequest request(const std::string& method, const ObjectName& name,
                             const std::string& query = "") const;
   http::HttpRequest sign(http::HttpRequest request);
-  // Sends a request with retries. `expected` is the status of success. Errors: those of other
-  // statuses, and of a body that is an error though the status is 200.
+  // Signs and sends a request, and repeats it after transient errors. Returns the response with the
+  // status `expected`. Errors: the error of any other status; UNAVAILABLE or FAILED_PRECONDITION
+  // for a response of that status whose body is an error.
   http::HttpResponse send(const std::string& what, const http::HttpRequest& request,
                           int expected = 200);
   http::HttpResponse send_any(const std::string& what, const http::HttpRequest& request);

@@ -37,17 +37,17 @@ class Step {
   const hlo::Instruction* instruction_;
 };
 
-// Values of the loop over `shape`, each with the offset at which its element goes into a result of
-// the step. A result has one such part, but a concatenation has one for each operand.
+// A value that the step's loop stores to a result. A result has one such part; a concatenation has
+// one for each operand.
 struct ResultPart {
   hlo::Value value;
   size_t result = 0;
   std::function<IndexRef(const IndexRef&)> source;                  // the index in `value`
   std::function<Affine(IndexSpace&, const IndexRef&)> destination;  // the offset in the result
 };
-// What the iteration of each index of the loop stores. REQUIRES: no root is a reduction.
+// Returns what each iteration of the loop stores. REQUIRES: no root is a reduction.
 std::vector<ResultPart> result_parts(const Step& step);
-// The shape that the loop of such a step runs over.
+// Returns the shape that the loop of such a step runs over.
 Shape loop_shape(const Step& step);
 
 // Traces elements of values back to memory, and records memory accesses and other uses of indices

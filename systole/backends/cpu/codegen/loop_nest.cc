@@ -17,8 +17,8 @@ bool evenly(const IndexSpace& space, Var outer, Var inner, std::span<const Affin
   });
 }
 
-// Tells LLVM that an argument is in [0, end). Otherwise it must check that no offset overflows
-// before it vectorizes a loop, and does not if there are many.
+// Tells LLVM that an argument is in [0, end). Without the range LLVM adds overflow checks before a
+// vectorized loop, and does not vectorize loops that need many.
 void set_range(llvm::Function& function, unsigned argument, int64_t end) {
   const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, static_cast<uint64_t>(end)));
   function.addParamAttr(argument,

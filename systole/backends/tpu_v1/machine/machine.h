@@ -46,21 +46,18 @@ struct RunReport {
 };
 
 // Arithmetic:
-//  - matmul and convolve add exact products to 32-bit accumulators. Sums wrap; the report counts
-//  those that do. A vector of
-//    16-bit activations is two rows, low bytes and high bytes. With high_bytes only the high ones
-//    are multiplied, each worth 256. A tile of 16-bit weights holds the
-//    low and the high bytes of output j in columns 2j and 2j + 1, so its results are in the first
-//    half of a row.
-//  - activate adds a bias to each column's sum, requantizes it with the column's multiplier and
-//  shift (rounding.h), applies
-//    the function, adds the zero point, clamps and pools. Its parameters are nine rows of the
-//    Unified Buffer from register channel_table: biases and multipliers (32-bit, little-endian),
-//    then shifts (signed bytes).
-//  - vector computes on a and b, less their zero points. add: (a << left_shift) and (b <<
-//  left_shift) times their
-//    multipliers, summed; multiply: the product; else a. Then the output multiplier, the function,
-//    zero point, clamp, pooling.
+//  - matmul and convolve add exact products to 32-bit accumulators. Sums wrap, and the report
+//    counts those that do. A vector of 16-bit activations takes two rows: the low bytes, then the
+//    high bytes. With the flag high_bytes only the high bytes are multiplied, each as 256 times its
+//    value. A tile of 16-bit weights has the low and the high byte of output j in columns 2j and
+//    2j + 1, so its results fill the first half of a row.
+//  - activate adds a bias to each column's sum, multiplies it by the column's factor (rounding.h),
+//    applies the function, adds the zero point, clamps and pools. Its parameters are nine rows of
+//    the Unified Buffer from register channel_table: biases and multipliers (32-bit,
+//    little-endian), then shifts (signed bytes).
+//  - vector subtracts the zero points from a and b. add: the sum of (a << left_shift) and
+//    (b << left_shift), each times its multiplier; multiply: a * b; else a. Then it applies the
+//    output multiplier, the function and the zero point, clamps and pools.
 // Errors name the instruction: OUT_OF_RANGE for addresses that a memory does not have;
 // FAILED_PRECONDITION for reads of rows and tiles that nothing wrote, an empty or full weight FIFO,
 // a missing sync, and a program without halt; INVALID_ARGUMENT for bad sizes, shifts and
