@@ -38,8 +38,7 @@ class GcsStore final : public ObjectStore {
   static std::string precondition_query(const Precondition& precondition);
   http::HttpRequest request(const std::string& method, std::string url);
   http::HttpResponse send(const std::string& what,
-                          const std::function<http::HttpRequest(int)>& make,
-                          bool idempotent = true);
+                          const std::function<http::HttpRequest(int)>& make);
   static Error error(const std::string& what, const http::HttpResponse& response);
   // Returns the description of a written object from the response, after comparing its size and
   // checksum. `retried`: whether an earlier attempt may have written it.

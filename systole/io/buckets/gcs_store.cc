@@ -1,10 +1,10 @@
 #include "systole/io/buckets/gcs_store.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "systole/base/environment.h"
 #include "systole/base/number_text.h"
 #include "systole/io/buckets/crypto.h"
 #include "systole/io/buckets/gcs_internal.h"
@@ -16,11 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kObjectFields = "name,size,generation,updated,crc32c";
-
-std::string gcs_environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing sets it
-  return value == nullptr ? "" : value;
-}
 
 std::optional<uint32_t> crc32c_of_base64(const std::string& text) {
   const std::string bytes = base64_decoded(text);
@@ -81,9 +76,9 @@ ObjectPage parse_gcs_page(const std::string& path, const std::string& body) {
 GcsOptions gcs_options_from_environment() {
   GcsOptions options;
   for (const char* name : {"STORAGE_EMULATOR_HOST", "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE"}) {
-    std::string url = gcs_environment(name);
+    std::string url = environment_value(name);
     if (url.empty()) continue;
-    if (url.find("://") == std::string::npos) url = "http://" + url;
+    if (url.find("://") == std::string::npos) url.insert(0, "http://");
     if (!url.starts_with("http://") && !url.starts_with("https://")) {
       throw invalid_argument("{}: URL, got '{}', expected http://host:port", name, url);
     }
@@ -127,13 +122,11 @@ http::HttpRequest GcsStore::request(const std::string& method, std::string url) 
 }
 
 http::HttpResponse GcsStore::send(const std::string& what,
-                                  const std::function<http::HttpRequest(int)>& make,
-                                  bool idempotent) {
-  return http::send_retried(
-      client_, options_.retries,
-      {.what = what, .make = make, .idempotent = idempotent, .recover = [&](const auto& response) {
-         return recover(response);
-       }});
+                                  const std::function<http::HttpRequest(int)>& make) {
+  return http::send_retried(client_, options_.retries,
+                            {.what = what, .make = make, .recover = [&](const auto& response) {
+                               return recover(response);
+                             }});
 }
 
 Error GcsStore::error(const std::string& what, const http::HttpResponse& response) {

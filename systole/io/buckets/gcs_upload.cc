@@ -120,14 +120,10 @@ class GcsUpload final : public ObjectUpload {
     uint64_t stored = sent_;
     bool ask = false;  // for the range that is stored, after an attempt without an answer
     while (true) {
-      http::HttpRequest request = part_request(stored, count, last);
-      if (ask) {
-        request.body.clear();
-        const std::string total = last ? fmt::format("{}", sent_ + pending_.size()) : "*";
-        request.headers = {{"Content-Range", "bytes */" + total}};
-      }
       ++attempts_;
-      const auto call = store_.client().start(std::move(request));
+      // A part without bytes asks for the range.
+      const auto call =
+          store_.client().start(part_request(ask ? sent_ + count : stored, count, last));
       call->wait();
       const http::HttpResponse& response = call->response();
       const bool transient =

@@ -18,13 +18,6 @@ double random_fraction() {
   return std::uniform_real_distribution<double>(0.5, 1.0)(generator);
 }
 
-// Whether the request had no effect, so that a repetition cannot act twice.
-bool had_no_effect(const HttpCall& call) {
-  const int status = call.response().status;
-  if (!call.failure()) return status == 429 || status == 503;
-  return status == 0 && call.failure()->message.find("connect to") != std::string::npos;
-}
-
 std::string attempts_text(int attempts) {
   return attempts == 1 ? "" : fmt::format(" after {} attempts", attempts);
 }
@@ -72,8 +65,7 @@ HttpResponse send_retried(HttpClient& client, const RetryOptions& options,
       }
       return response;
     }
-    const bool again = transient && (request.idempotent || had_no_effect(*call));
-    if (again && backoff.wait(failure ? nullptr : &response)) continue;
+    if (transient && backoff.wait(failure ? nullptr : &response)) continue;
     if (!failure) {
       const std::string detail = request.error_text(response.body);
       const Error error = http_error(request.what, response, detail);

@@ -46,9 +46,6 @@ struct RetriedRequest {
   // Makes the request of each attempt, so that it is signed with the current time. `attempt` starts
   // at 1.
   std::function<HttpRequest(int attempt)> make;
-  // Whether two requests have the effect of one. Others are repeated only if no connection was
-  // made, or after 429 and 503, which a server sends before it acts.
-  bool idempotent = true;
   // Called for a status of 4xx that is not transient. Returns true if it removed the cause, such as
   // a token that has expired: the request is then sent again at once, two times at most.
   std::function<bool(const HttpResponse&)> recover;
@@ -57,7 +54,8 @@ struct RetriedRequest {
 };
 
 // Sends the request until it has a response whose status is not transient, and returns that
-// response. Errors: of the last attempt, after the last one; the error says how many there were.
+// response. Errors: that of the last attempt, with the number of attempts. REQUIRES: a request that
+// may be sent twice, because an attempt without a response may have been carried out.
 HttpResponse send_retried(HttpClient& client, const RetryOptions& options,
                           const RetriedRequest& request);
 

@@ -56,16 +56,7 @@ std::vector<std::string> path_parts(const std::string& path) {
   return parts;
 }
 
-std::string date_text(int64_t seconds, const char* format) {
-  const std::time_t time = seconds;
-  std::tm broken{};
-  ::gmtime_r(&time, &broken);
-  std::string text(64, '\0');
-  text.resize(std::strftime(text.data(), text.size(), format, &broken));
-  return text;
-}
-
-// Refuses a request with a parameter that the call does not have.
+// Returns the first query parameter of the request that is not in `known`; "" if all are.
 std::string unknown_param(const ServerRequest& request, const std::set<std::string>& known) {
   for (const auto& [name, value] : request.params) {
     if (!known.contains(name)) return name;
@@ -80,7 +71,7 @@ Json object_json(const std::string& bucket, const std::string& key, const std::s
           {"name", key},
           {"size", std::to_string(bytes.size())},
           {"generation", std::to_string(generation)},
-          {"updated", date_text(modified, "%Y-%m-%dT%H:%M:%S.000Z")},
+          {"updated", format_utc(modified, "%Y-%m-%dT%H:%M:%S.000Z")},
           {"crc32c", gcs_crc(bytes)}};
 }
 
@@ -468,7 +459,7 @@ ServerResponse GcsServer::token(const ServerRequest& request) {
     }
   }
   const std::string date =
-      date_text(std::time(nullptr) + options_.clock_skew.count(), "%a, %d %b %Y %H:%M:%S GMT");
+      format_utc(std::time(nullptr) + options_.clock_skew.count(), "%a, %d %b %Y %H:%M:%S GMT");
   if (!valid) {
     ServerResponse response =
         json_response(400, {{"error", "invalid_grant"}, {"error_description", why}});

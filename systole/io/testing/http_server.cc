@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -172,6 +173,15 @@ int HttpServer::count(const std::string& match) const {
 void HttpServer::clear_log() {
   const std::lock_guard lock(impl_->mutex);
   impl_->log.clear();
+}
+
+std::string format_utc(int64_t seconds, const char* format) {
+  const std::time_t time = seconds;
+  std::tm broken{};
+  ::gmtime_r(&time, &broken);
+  std::string text(64, '\0');
+  text.resize(std::strftime(text.data(), text.size(), format, &broken));
+  return text;
 }
 
 }  // namespace systole::testing

@@ -56,6 +56,9 @@ struct ServerFault {
   std::string body;
 };
 
+// Formats seconds since the Unix epoch as strftime() does, in UTC.
+std::string format_utc(int64_t seconds, const char* format);
+
 // Starts listening on construction and stops on destruction. Thread-safe.
 class HttpServer {
  public:

@@ -35,15 +35,6 @@ ServerResponse s3_error(int status, const std::string& code, const std::string& 
   return response;
 }
 
-std::string formatted_time(int64_t seconds, const char* format) {
-  const std::time_t time = seconds;
-  std::tm broken{};
-  ::gmtime_r(&time, &broken);
-  std::string text(64, '\0');
-  text.resize(std::strftime(text.data(), text.size(), format, &broken));
-  return text;
-}
-
 // Returns the value of "name=" in an Authorization header.
 std::string authorization_field(const std::string& header, const std::string& name) {
   const size_t at = header.find(name + "=");
@@ -99,8 +90,8 @@ S3Server::S3Server(S3ServerOptions options) : options_(std::move(options)) {
     const std::lock_guard lock(mutex_);
     ServerResponse response = check_signature(request);
     if (response.status == 0) response = handle(request);
-    response.headers["Date"] = formatted_time(std::time(nullptr) + options_.clock_skew.count(),
-                                              "%a, %d %b %Y %H:%M:%S GMT");
+    response.headers["Date"] =
+        format_utc(std::time(nullptr) + options_.clock_skew.count(), "%a, %d %b %Y %H:%M:%S GMT");
     if (request.method == "HEAD" && response.status / 100 != 2) response.body.clear();
     return response;
   });
@@ -221,7 +212,7 @@ ServerResponse S3Server::handle(const ServerRequest& request) {
 ServerResponse S3Server::get(const ServerRequest& request, const Object& object) const {
   ServerResponse response{
       .headers = {{"ETag", object.etag},
-                  {"Last-Modified", formatted_time(object.modified, "%a, %d %b %Y %H:%M:%S GMT")}}};
+                  {"Last-Modified", format_utc(object.modified, "%a, %d %b %Y %H:%M:%S GMT")}}};
   const std::string match = request.header("if-match");
   if (!match.empty() && match != object.etag) {
     return s3_error(412, "PreconditionFailed", "the object has another ETag");
@@ -274,8 +265,8 @@ ServerResponse S3Server::list(const ServerRequest& request, const std::string& n
     body += fmt::format(
         "<Contents><Key>{}</Key><LastModified>{}</LastModified><ETag>{}</ETag><Size>{}</Size>"
         "</Contents>",
-        shown(key), formatted_time(object.modified, "%Y-%m-%dT%H:%M:%S.000Z"),
-        xml_escaped(object.etag), object.bytes->size());
+        shown(key), format_utc(object.modified, "%Y-%m-%dT%H:%M:%S.000Z"), xml_escaped(object.etag),
+        object.bytes->size());
   }
   body += fmt::format("<IsTruncated>{}</IsTruncated>", truncated);
   if (truncated) {
