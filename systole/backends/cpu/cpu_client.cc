@@ -5,6 +5,7 @@
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/base/error.h"
+#include "systole/hlo/passes/expand_quantized.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
 
@@ -25,6 +26,7 @@ class CpuClient : public runtime::HostClient {
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& given) override {
     check_options(module, given);
+    if (hlo::has_quantized_types(module)) return compile(*hlo::expand_quantized(module), given);
     runtime::CompileOptions options = given;
     options.memory_limit = memory_limit(given);
     ThreadPool* threads = pool(options.num_threads);
