@@ -55,12 +55,12 @@ void describe_interface(Program& program, const hlo::Module& module) {
     program.donated[static_cast<size_t>(parameter)] = true;
   }
   for (int p = 0; p < main.num_parameters(); ++p) {
-    program.parameters.push_back(main.parameter(p).type());
+    program.parameters.push_back(main.parameter(p).type().storage());
     program.donors.push_back(program.donated[static_cast<size_t>(p)] ||
                              has_flag(main, p, "jax.buffer_donor"));
   }
   for (const hlo::Value& result : main.results()) {
-    program.results.push_back(result.type());
+    program.results.push_back(result.type().storage());
     program.result_types.push_back(pjrt_abi::to_pjrt(result.dtype()));
     program.result_ranks.push_back(result.shape().dims().size());
     program.result_dims.insert(program.result_dims.end(), result.shape().begin(),

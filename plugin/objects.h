@@ -53,8 +53,8 @@ struct Program {
   std::vector<int> aliased_parameter;  // by result; -1: none
   std::vector<bool> donated;           // by parameter: some result is written over it
   std::vector<bool> donors;            // by parameter: deleted by the execution
-  std::vector<TensorType> parameters;  // of one replica
-  std::vector<TensorType> results;     // of one replica
+  std::vector<TensorType> parameters;  // storage types, of one replica
+  std::vector<TensorType> results;     // storage types, of one replica
   std::vector<PJRT_Buffer_Type> result_types;
   std::vector<int64_t> result_dims;  // of all results, one after another
   std::vector<size_t> result_ranks;

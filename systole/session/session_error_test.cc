@@ -8,7 +8,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/tpu_ops.h"
-#include "systole/runtime/registry.h"
+#include "systole/runtime/testing/tested_backends.h"
 #include "systole/session/session.h"
 #include "systole/session/target.h"
 
@@ -198,7 +198,8 @@ TEST_P(SessionErrorTest, RunAfterClose) {
   EXPECT_THAT(error_of([&] { callable({ones_}); }), HasSubstr(closed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, SessionErrorTest, ::testing::ValuesIn(runtime::backend_names()),
+INSTANTIATE_TEST_SUITE_P(Backends, SessionErrorTest,
+                         ::testing::ValuesIn(runtime::testing::tested_backends()),
                          [](const auto& info) { return info.param; });
 
 TEST(SessionTarget, Errors) {

@@ -60,9 +60,10 @@ TEST(RandomModule, HoldsNearlyAllOpcodes) {
   // enough; there are no complex numbers; quantized programs are random_quantized_program's; the
   // rest no rewrite looks at.
   EXPECT_EQ(missing,
-            "fusion composite imag real uniform_dequantize uniform_quantize complex "
+            "fusion composite imag real complex "
             "bitcast_convert get_dimension_size map select_and_scatter batch_norm_grad "
-            "batch_norm_inference batch_norm_training cholesky fft triangular_solve after_all ");
+            "batch_norm_inference batch_norm_training cholesky fft triangular_solve after_all "
+            "uniform_dequantize uniform_quantize ");
 }
 
 TEST(RandomModule, RoundTripsThroughText) {

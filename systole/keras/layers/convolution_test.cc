@@ -205,8 +205,8 @@ TEST(ConvolutionTest, FormsThatProgramsWrite) {
   EXPECT_EQ(layers::SeparableConv1D(5, 2)(Input({9, 3})).shape(), Shape({-1, 8, 5}));
   EXPECT_EQ(layers::Convolution3D(5, {1, 2, 3})(Input({4, 4, 4, 1})).shape(),
             Shape({-1, 4, 3, 2, 5}));
-  for (const float value :
-       Model(image, plain(image)).predict(noise({1, 9, 8, 2}, 3)).data<float>()) {
+  const Tensor activations = Model(image, plain(image)).predict(noise({1, 9, 8, 2}, 3));
+  for (const float value : activations.data<float>()) {
     EXPECT_GE(value, 0);
   }
   const Sequential model({layers::Conv1D(2, 3, {.use_bias = false, .input_shape = Shape{7, 4}}),

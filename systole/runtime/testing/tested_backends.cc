@@ -1,0 +1,14 @@
+#include "systole/runtime/testing/tested_backends.h"
+
+#include <cstdlib>
+
+#include "systole/runtime/registry.h"
+
+namespace systole::runtime::testing {
+
+std::vector<std::string> tested_backends() {
+  setenv("SYSTOLE_PJRT_PLUGIN", "systole", 0);  // NOLINT(concurrency-mt-unsafe)
+  return backend_names();
+}
+
+}  // namespace systole::runtime::testing

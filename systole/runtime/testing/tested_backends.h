@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace systole::runtime::testing {
+
+// Returns the names of the registered backends, for tests that run on each. Sets
+// SYSTOLE_PJRT_PLUGIN, where it is not set, to the plugin that is built with the test.
+std::vector<std::string> tested_backends();
+
+}  // namespace systole::runtime::testing
