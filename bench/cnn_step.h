@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "systole/systole.h"
 
@@ -11,7 +12,7 @@ namespace bench {
 // The graph, a session with initialised variables, and one batch. With bf16, the layers compute in
 // bf16; variables and the loss are f32.
 struct CnnStep {
-  explicit CnnStep(st::DType dtype);
+  explicit CnnStep(st::DType dtype, const std::string& target = "");
 
   static constexpr int64_t kBatch = 128;
   st::Graph graph;

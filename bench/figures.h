@@ -36,8 +36,12 @@ void add(Figure figure);
 // Returns the body of libtorch for a row, empty if libtorch is not built in.
 Body libtorch(const std::string& figure);
 
+// Runs the server of the bucket rows until standard input ends. Returns true.
+bool serve_objects();
+
 // Add the rows of one file each. Called once by main.
 void add_bandwidth_figures();
+void add_bucket_figures();
 void add_checkpoint_figures();
 void add_cnn_figures();
 void add_conv_figures();
@@ -48,6 +52,7 @@ void add_jpeg_figures();
 void add_keras_figures();
 void add_matmul_figures();
 void add_mnist_train_figures();
+void add_plugin_figures();
 void add_pool_figures();
 void add_replica_figures();
 void add_sort_figures();

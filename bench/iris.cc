@@ -4,7 +4,7 @@
 
 namespace bench {
 
-IrisStep::IrisStep() {
+IrisStep::IrisStep(const std::string& target) {
   st::set_random_seed(42);
   x = st::placeholder("float", {-1, 5});
   y = st::placeholder("float", {-1, 3});
@@ -14,7 +14,7 @@ IrisStep::IrisStep() {
   const st::Output cost =
       st::reduce_mean(st::softmax_cross_entropy_with_logits({.labels = y, .logits = yhat}));
   updates = st::GradientDescentOptimizer(0.01).minimize(cost);
-  session = std::make_unique<st::Session>("", st::SessionConfig{.graph = &graph});
+  session = std::make_unique<st::Session>(target, st::SessionConfig{.graph = &graph});
   session->run(st::global_variables_initializer());
   example_x = st::Tensor::of<float>({1, 5}, {1, 5.1F, 3.5F, 1.4F, 0.2F});
   example_y = st::Tensor::of<float>({1, 3}, {1, 0, 0});

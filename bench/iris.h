@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "systole/systole.h"
 
@@ -10,7 +11,7 @@ namespace bench {
 
 // The graph, a session with initialised variables, and one example.
 struct IrisStep {
-  IrisStep();
+  explicit IrisStep(const std::string& target = "");
 
   st::Graph graph;
   st::GraphScope scope{graph};

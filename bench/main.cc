@@ -10,6 +10,7 @@
 #include "bench/figures.h"
 #include "bench/iris.h"
 #include "bench/keras.h"
+#include "bench/remote.h"
 
 // Runs the task of a child process of startup.cc and prints its seconds. Returns false if the
 // arguments name no such task.
@@ -17,6 +18,7 @@ bool measured_in_child(std::span<char*> arguments) {
   if (arguments.size() < 2) return false;
   const std::string_view what = arguments[1];
   double seconds = 0;
+  if (what == "--serve-objects") return bench::serve_objects();
   if (what == "--compile-iris-cold") {
     seconds = bench::seconds_to_compile_iris();
   } else if (what == "--compile-cnn-cold") {
@@ -47,6 +49,7 @@ int main(int argc, char** argv) {
     }
   }
   bench::add_bandwidth_figures();
+  bench::add_bucket_figures();
   bench::add_checkpoint_figures();
   bench::add_embedding_figures();
   bench::add_input_figures();
@@ -57,7 +60,9 @@ int main(int argc, char** argv) {
   bench::add_keras_figures();
   bench::add_matmul_figures();
   bench::add_mnist_train_figures();
+  bench::add_plugin_figures();
   bench::add_pool_figures();
+  bench::add_remote_figures();
   bench::add_replica_figures();
   bench::add_sort_figures();
   bench::add_startup_figures();

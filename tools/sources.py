@@ -4,6 +4,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +96,9 @@ def make_messages():
     """Generates the C++ code of the protocol buffers."""
     MESSAGES.mkdir(parents=True, exist_ok=True)
     protos = files(suffixes=(".proto",))
-    subprocess.run(["protoc", f"--cpp_out={MESSAGES}", f"--proto_path={ROOT}", *protos], cwd=ROOT, check=True)
+    subprocess.run(["protoc", f"--cpp_out={MESSAGES}", f"--grpc_out={MESSAGES}",
+                    f"--plugin=protoc-gen-grpc={shutil.which('grpc_cpp_plugin')}", f"--proto_path={ROOT}", *protos],
+                   cwd=ROOT, check=True)
 
 
 def run_cached(kind, paths, command, salt, grouped=one_by_one):

@@ -68,9 +68,9 @@ class Bucket {
   std::string at(const std::string& name) const {
     return (service_ == Service::gs ? "gs://bucket/" : "s3://bucket/") + name;
   }
-  void put(const std::string& key, std::string contents) {
-    if (gcs_) gcs_->put("bucket", key, std::move(contents));
-    if (s3_) s3_->put("bucket", key, std::move(contents));
+  void put(const std::string& key, const std::string& contents) {
+    if (gcs_) gcs_->put("bucket", key, contents);
+    if (s3_) s3_->put("bucket", key, contents);
   }
   std::map<std::string, std::string> contents() const {
     return gcs_ ? gcs_->contents("bucket") : s3_->contents("bucket");

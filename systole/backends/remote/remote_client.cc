@@ -7,6 +7,7 @@
 #include "systole/backends/remote/connection.h"
 #include "systole/backends/remote/remote_backend.h"
 #include "systole/backends/remote/remote_executable.h"
+#include "systole/backends/remote/source_lines.h"
 #include "systole/base/log.h"
 #include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/text/text.h"
@@ -71,7 +72,12 @@ class RemoteClient final : public runtime::Client {
     op.set_executable(id);
     connection->give_bytes(program_bytes(module), *op.mutable_program());
     worker::to_wire(options, *op.mutable_options());
-    ProgramFacts facts = facts_of(connection->call(std::move(request)).compiled());
+    ProgramFacts facts;
+    try {
+      facts = facts_of(connection->call(std::move(request)).compiled());
+    } catch (const Error& error) {
+      throw Error(error.code(), with_source_line(error.message(), module));
+    }
     facts.aliases = module.aliases;
     if (!options.device_assignment.empty()) facts.device_id = options.device_assignment.front();
     return std::make_unique<RemoteExecutable>(connection, id, std::move(facts));

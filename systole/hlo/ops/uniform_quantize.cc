@@ -37,7 +37,7 @@ extern const OpSemantics uniform_quantize_semantics;
 const OpSemantics uniform_quantize_semantics{
     .infer = infer_uniform_quantize,
     .evaluate = evaluate_uniform_quantize,
-    .format = AssemblyFormat{"$*", TypeForm::functional},
+    .format = AssemblyFormat{"$*", TypeForm::same},
     .example = OpExample{
         .parameters = "%a: tensor<4x$T>",
         .results = "tensor<4x!quant.uniform<i8:f32, 0.5:3>>",

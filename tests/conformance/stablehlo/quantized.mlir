@@ -8,6 +8,9 @@ func.func @main() {
   check.expect_eq_const %i, dense<[-1, -2, 2, 127]> : tensor<4xi8>
   %r = stablehlo.uniform_dequantize %q : (tensor<4x!quant.uniform<i8:f32:0, {0.5:-3,0.25:10,1.0,0.5}>>) -> tensor<4xf32>
   check.expect_eq_const %r, dense<[1.0, -3.0, 2.0, 63.5]> : tensor<4xf32>
+  %same = stablehlo.uniform_quantize %q : tensor<4x!quant.uniform<i8:f32:0, {0.5:-3,0.25:10,1.0,0.5}>>
+  %j = stablehlo.bitcast_convert %same : (tensor<4x!quant.uniform<i8:f32:0, {0.5:-3,0.25:10,1.0,0.5}>>) -> tensor<4xi8>
+  check.expect_eq_const %j, dense<[-1, -2, 2, 127]> : tensor<4xi8>
   return
 }
 
