@@ -37,6 +37,8 @@ int status_of(Code code) {
       return 400;
     case Code::data_loss:
       return 410;
+    case Code::resource_exhausted:
+      return 413;
     default:
       return 500;
   }

@@ -76,7 +76,15 @@ class Bucket {
 class ChartMaker {
  public:
   ChartMaker(const ChartOptions& options, const std::function<double(const ScalarPoint&)>& x_of)
-      : options_(options), x_of_(x_of) {}
+      : options_(options), x_of_(x_of), buckets_(options.buckets) {}
+
+  // Spreads the buckets of four segments over more than that: segments overlap in x.
+  void limit_buckets(size_t segments) {
+    constexpr int kLeast = 50;
+    constexpr int kFull = 4;
+    if (segments <= kFull) return;
+    buckets_ = std::min(buckets_, std::max(kLeast, buckets_ * kFull / static_cast<int>(segments)));
+  }
 
   // Adds a segment of `count` points; `at(i)` returns a point.
   template <class At>
@@ -109,7 +117,7 @@ class ChartMaker {
   template <class At>
   void add_points(size_t count, const At& at, bool constant, double low, double high) {
     Smoother smoother(options_.smoothing, constant);
-    const double buckets = std::max(options_.buckets, 1);
+    const double buckets = std::max(buckets_, 1);
     const double scale = high > low ? buckets / (high - low) : 0;
     std::optional<ChartPoint> outside;  // the neighbour before the range
     bool after = false;
@@ -147,6 +155,7 @@ class ChartMaker {
 
   const ChartOptions& options_;
   const std::function<double(const ScalarPoint&)>& x_of_;
+  int buckets_;
   Chart chart_;
 };
 
@@ -173,6 +182,7 @@ Chart make_chart(const ScalarSeries& series, const std::function<double(const Sc
                       [&](size_t i) -> const ScalarPoint& { return series[order[i]]; });
     return maker.take();
   }
+  maker.limit_buckets(starts.size());
   for (size_t s = 0; s < starts.size(); ++s) {
     const size_t begin = starts[s];
     const size_t end = s + 1 < starts.size() ? starts[s + 1] : series.size();

@@ -36,7 +36,6 @@ struct Logdir::Scan {
   std::vector<Found> runs;
   std::map<std::string, std::string> profiles;
   std::vector<std::string> problems;
-  std::set<std::string> visited;  // real paths of directories behind links
 
   void add_problem(std::string_view problem) {
     if (problems.size() < kMaxScanProblems) problems.push_back(safe_text(problem, 1000));
@@ -76,13 +75,17 @@ void Logdir::loop() {
   }
 }
 
+bool Logdir::is_link(const std::string& path) const {
+  if (real_path_.empty()) return false;
+  std::error_code failed;
+  return std::filesystem::is_symlink(std::filesystem::symlink_status(*local_path(path), failed));
+}
+
 // Links may lead anywhere; a name from list() has no separator and cannot.
 bool Logdir::is_inside(const std::string& path) const {
-  if (real_path_.empty()) return true;
+  if (!is_link(path)) return true;
   std::error_code failed;
-  const std::string local = *local_path(path);
-  if (!std::filesystem::is_symlink(std::filesystem::symlink_status(local, failed))) return true;
-  const std::string real = std::filesystem::weakly_canonical(local, failed).string();
+  const std::string real = std::filesystem::weakly_canonical(*local_path(path), failed).string();
   return !failed && (real == real_path_ || real.starts_with(real_path_ + "/"));
 }
 
@@ -103,11 +106,6 @@ void Logdir::scan_profiles(const std::string& directory, const std::string& name
 void Logdir::scan(const std::string& directory, const std::string& name,
                   std::vector<std::string> hparam_files, Scan& found, int depth) {
   if (stop_ || depth > options_.max_depth) return;
-  if (!real_path_.empty()) {
-    std::error_code failed;
-    const auto real = std::filesystem::weakly_canonical(*local_path(directory), failed);
-    if (!failed && !found.visited.insert(real.string()).second) return;  // a loop of links
-  }
   Scan::Found run{.name = name, .directory = directory};
   std::vector<std::string> folders;
   for (const std::string& entry : file_system_.list(directory)) {
@@ -134,7 +132,8 @@ void Logdir::scan(const std::string& directory, const std::string& name,
   for (const std::string& entry : folders) {
     const std::string path = join_path(directory, entry);
     try {
-      if (!file_system_.stat(path).is_directory || !is_inside(path)) continue;
+      // Behind a link is a directory outside, or one that the scan meets under its own name.
+      if (is_link(path) || !file_system_.stat(path).is_directory) continue;
       const std::string shown = safe_text(entry, 1000);
       scan(path, name == "." ? shown : name + "/" + shown, hparam_files, found, depth + 1);
     } catch (const std::exception& error) {

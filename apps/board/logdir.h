@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -39,8 +38,8 @@ struct LogdirStatus {
 };
 
 // A run is a directory that holds event files; its name is the path below the log directory, "."
-// for the log directory itself. A link that leads out of the log directory is not followed.
-// Thread-safe.
+// for the log directory itself. Links to directories, and to files outside the log directory, are
+// not followed. Thread-safe.
 class Logdir {
  public:
   // `file_system` must outlive the object. Reads nothing yet.
@@ -74,6 +73,7 @@ class Logdir {
   void scan(const std::string& directory, const std::string& name,
             std::vector<std::string> hparam_files, Scan& found, int depth);
   void scan_profiles(const std::string& directory, const std::string& name, Scan& found);
+  bool is_link(const std::string& path) const;
   void add_runs(const Scan& found);
   void read_runs();
   void bound_memory();

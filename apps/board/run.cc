@@ -91,12 +91,10 @@ Run::Run(FileSystem& file_system, std::string name, std::string directory, uint3
 
 void Run::add_files(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    std::string path = join_path(directory_, name);
-    const auto same = [&](const File& file) { return file.path == path; };
-    if (std::ranges::any_of(files_, same)) continue;
+    if (!file_names_.insert(name).second) continue;
     const auto hold = lock();
     files_.emplace_back();
-    files_.back().path = std::move(path);
+    files_.back().path = join_path(directory_, name);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -148,6 +149,7 @@ class Run {
   mutable std::atomic<int> waiting_ = 0;
   std::atomic<uint64_t> generation_ = 1;
   std::vector<File> files_;
+  std::set<std::string> file_names_;
   std::vector<TagData> tags_;
   // By the tag in the file.
   absl::flat_hash_map<std::string, uint32_t, TextHash, std::equal_to<>> tag_index_;
