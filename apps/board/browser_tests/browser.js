@@ -20,7 +20,7 @@ export function findBrowser(modules) {
   if (!browser || !fs.existsSync(browser)) skip('no Chromium: install the Debian package chromium-headless-shell');
   let playwright;
   try {
-    playwright = createRequire(path.join(modules, 'x.js'))('playwright-core');
+    playwright = createRequire(path.resolve(modules, 'x.js'))('playwright-core');
   } catch {
     skip(`no playwright-core in ${modules}: run tools/install-npm.sh`);
   }
@@ -46,7 +46,7 @@ export async function startBoard(systole, logdir, ...options) {
 
 // Opens a page that records console errors and requests to other hosts.
 export async function openPage({chromium, browser}, options = {}) {
-  const launched = await chromium.launch({executablePath: browser, args: ['--no-sandbox', '--disable-gpu']});
+  const launched = await chromium.launch({executablePath: browser, args: ['--disable-gpu', ...(process.getuid() === 0 ? ['--no-sandbox'] : [])]});
   const context = await launched.newContext({viewport: {width: 1280, height: 820}, ...options});
   const page = await context.newPage();
   const problems = [];
