@@ -1,0 +1,336 @@
+#include "systole/base/trace.h"
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <set>
+
+namespace systole::tracing {
+namespace internal {
+std::atomic<bool> recording{false};
+}  // namespace internal
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch())
+      .count();
+}
+
+// Whether the time stamp counter runs at one speed on all cores (CPUID 80000007H, EDX bit 8).
+bool has_invariant_counter() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(0x80000007U, &a, &b, &c, &d) != 0 && (d & (1U << 8U)) != 0;
+}
+const bool kUseCounter = has_invariant_counter();
+
+// A pair of both clocks, read together.
+struct ClockPair {
+  int64_t ticks = 0;
+  int64_t ns = 0;
+};
+ClockPair read_clocks() {
+  ClockPair best;
+  int64_t shortest = INT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    const int64_t before = ticks();
+    const int64_t ns = steady_ns();
+    const int64_t after = ticks();
+    if (after - before >= shortest) continue;
+    shortest = after - before;
+    best = {before + (after - before) / 2, ns};
+  }
+  return best;
+}
+
+// Guards the buffer of one thread. Contended only while a recording ends.
+class SpinLock {
+ public:
+  void lock() {
+    while (taken_.exchange(true, std::memory_order_acquire)) _mm_pause();
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+struct ThreadBuffer {
+  SpinLock lock;
+  // Guarded by the lock:
+  const char* name = nullptr;
+  int64_t id = 0;
+  int64_t session = 0;  // whose events it holds
+  size_t capacity = 0;
+  std::vector<Event> events;  // a ring once it is full
+  int64_t added = 0;
+  bool thread_ended = false;
+
+  // REQUIRES: the lock.
+  void add(const Event& event) {
+    if (events.size() < capacity) {
+      events.push_back(event);
+    } else {
+      events[static_cast<size_t>(added) % capacity] = event;
+    }
+    ++added;
+  }
+};
+
+struct Input {
+  const std::function<std::vector<Stage>()>* read;
+  std::vector<Stage> before;
+};
+
+struct Recorder {
+  // Taken after `mutex`, and by threads that hold locks which InputSources take.
+  std::mutex buffers_mutex;
+  std::vector<std::shared_ptr<ThreadBuffer>> buffers;  // guarded by buffers_mutex
+  std::set<std::string, std::less<>> names;            // guarded by buffers_mutex
+  std::mutex mutex;
+  // Guarded by the mutex:
+  std::vector<Input> inputs;
+  std::vector<std::vector<Stage>> ended_inputs;
+  std::map<int64_t, std::shared_ptr<const Program>> programs;
+  ClockPair begin;
+  int64_t start_unix_ns = 0;
+  // Written under the mutex, read by any thread:
+  std::atomic<int64_t> session{0};
+  std::atomic<size_t> capacity{0};
+  std::atomic<uint32_t> kinds{0};  // a bit for each kind that was recorded
+  std::atomic<int64_t> next_program{1};
+};
+
+// Never destroyed: threads may end after main.
+Recorder& recorder() {
+  static auto* const instance = new Recorder;
+  return *instance;
+}
+
+std::shared_ptr<ThreadBuffer> make_buffer() {
+  auto buffer = std::make_shared<ThreadBuffer>();
+  buffer->id = ::syscall(SYS_gettid);
+  const std::lock_guard lock(recorder().buffers_mutex);
+  recorder().buffers.push_back(buffer);
+  return buffer;
+}
+
+thread_local const char* name_of_thread = nullptr;
+
+// The buffer of this thread, for as long as the thread lives.
+struct OwnBuffer {
+  std::shared_ptr<ThreadBuffer> buffer = make_buffer();
+  OwnBuffer() = default;
+  ~OwnBuffer() {
+    const std::lock_guard lock(buffer->lock);
+    buffer->thread_ended = true;
+  }
+  OwnBuffer(const OwnBuffer&) = delete;
+  OwnBuffer& operator=(const OwnBuffer&) = delete;
+};
+
+ThreadBuffer& own_buffer() {
+  thread_local const OwnBuffer own;
+  return *own.buffer;
+}
+
+std::vector<Stage> difference(std::vector<Stage> after, const std::vector<Stage>& before) {
+  for (size_t i = 0; i < std::min(after.size(), before.size()); ++i) {
+    if (after[i].name != before[i].name) continue;
+    after[i].elements = std::max<int64_t>(after[i].elements - before[i].elements, 0);
+    after[i].busy_seconds = std::max(after[i].busy_seconds - before[i].busy_seconds, 0.0);
+    after[i].waited_seconds = std::max(after[i].waited_seconds - before[i].waited_seconds, 0.0);
+  }
+  return after;
+}
+
+void add_input(const Input& input, std::vector<std::vector<Stage>>& to) {
+  std::vector<Stage> stages = difference((*input.read)(), input.before);
+  const bool used = std::ranges::any_of(stages, [](const Stage& s) { return s.elements > 0; });
+  if (used) to.push_back(std::move(stages));
+}
+
+// Takes the events out of a buffer, the oldest first, in nanoseconds since the start.
+ThreadEvents take(ThreadBuffer& buffer, const ClockPair& start, double scale) {
+  ThreadEvents result;
+  const std::lock_guard lock(buffer.lock);
+  result.name = buffer.name != nullptr ? buffer.name : "";
+  result.id = buffer.id;
+  if (!buffer.events.empty()) {
+    const size_t oldest = static_cast<size_t>(buffer.added) % buffer.events.size();
+    std::ranges::rotate(buffer.events, buffer.events.begin() + static_cast<int64_t>(oldest));
+  }
+  result.dropped = buffer.added - static_cast<int64_t>(buffer.events.size());
+  result.events = std::move(buffer.events);
+  buffer.events = {};
+  buffer.added = 0;
+  const auto convert = [&](int64_t at) {
+    return static_cast<int64_t>(static_cast<double>(at - start.ticks) * scale);
+  };
+  for (Event& event : result.events) {
+    event.begin = std::max<int64_t>(convert(event.begin), 0);
+    event.end = convert(event.end);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  constexpr std::string_view kNames[] = {
+      "step",       "launch", "op",   "compile",    "transfer", "input", "input wait",
+      "collective", "host",   "hook", "checkpoint", "summary",  "loop",  "other"};
+  static_assert(std::size(kNames) == kNumKinds);
+  return kNames[static_cast<size_t>(kind)];
+}
+
+int64_t Event::arg(std::string_view key, int64_t otherwise) const {
+  for (const Arg& a : args) {
+    if (a.key != nullptr && a.key == key) return a.value;
+  }
+  return otherwise;
+}
+
+int64_t new_program_id() { return recorder().next_program.fetch_add(1); }
+
+int64_t ticks() { return kUseCounter ? static_cast<int64_t>(__rdtsc()) : steady_ns(); }
+
+double nanoseconds_per_tick() {
+  if (!kUseCounter) return 1;
+  static const double scale = [] {
+    const ClockPair first = read_clocks();
+    ClockPair second = first;
+    while (second.ns - first.ns < 2'000'000) second = read_clocks();
+    return static_cast<double>(second.ns - first.ns) /
+           static_cast<double>(second.ticks - first.ticks);
+  }();
+  return scale;
+}
+
+bool start(const Options& options) {
+  Recorder& r = recorder();
+  const std::lock_guard lock(r.mutex);
+  if (active()) return false;
+  r.programs.clear();
+  r.ended_inputs.clear();
+  for (Input& input : r.inputs) input.before = (*input.read)();
+  r.capacity = static_cast<size_t>(std::max<int64_t>(options.events_per_thread, 1));
+  ++r.session;
+  r.kinds = 0;
+  r.start_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::system_clock::now().time_since_epoch())
+                        .count();
+  r.begin = read_clocks();
+  internal::recording.store(true, std::memory_order_release);
+  return true;
+}
+
+Recording stop() {
+  Recorder& r = recorder();
+  const std::lock_guard lock(r.mutex);
+  Recording result;
+  result.inputs = std::move(r.ended_inputs);
+  r.ended_inputs.clear();
+  for (const Input& input : r.inputs) add_input(input, result.inputs);
+  const ClockPair end = read_clocks();
+  internal::recording.store(false, std::memory_order_release);
+  result.start_unix_ns = r.start_unix_ns;
+  result.duration_ns = end.ns - r.begin.ns;
+  const double scale = static_cast<double>(end.ns - r.begin.ns) /
+                       static_cast<double>(std::max<int64_t>(end.ticks - r.begin.ticks, 1));
+  const std::lock_guard buffers_lock(r.buffers_mutex);
+  for (const auto& buffer : r.buffers) {
+    ThreadEvents thread = take(*buffer, r.begin, scale);
+    std::erase_if(thread.events, [&](const Event& e) { return e.end > result.duration_ns; });
+    if (!thread.events.empty()) result.threads.push_back(std::move(thread));
+  }
+  std::erase_if(r.buffers, [](const auto& buffer) {
+    const std::lock_guard ended(buffer->lock);
+    return buffer->thread_ended;
+  });
+  result.programs = std::move(r.programs);
+  r.programs.clear();
+  return result;
+}
+
+void record(const Event& event) { record_all({&event, 1}); }
+
+void record_all(std::span<const Event> events) {
+  if (!active() || events.empty()) return;
+  const int64_t session = recorder().session.load(std::memory_order_relaxed);
+  ThreadBuffer& buffer = own_buffer();
+  const std::lock_guard lock(buffer.lock);
+  if (!active()) return;  // it ended meanwhile, and with it the buffer's use
+  if (buffer.session != session) {
+    buffer.session = session;
+    buffer.events.clear();
+    buffer.added = 0;
+    buffer.capacity = recorder().capacity.load(std::memory_order_relaxed);
+    buffer.name = name_of_thread;
+  }
+  uint32_t kinds = 0;
+  for (const Event& event : events) {
+    buffer.add(event);
+    kinds |= 1U << static_cast<unsigned>(event.kind);
+  }
+  std::atomic<uint32_t>& known = recorder().kinds;
+  if ((known.load(std::memory_order_relaxed) & kinds) != kinds)
+    known.fetch_or(kinds, std::memory_order_relaxed);
+}
+
+void note_program(const std::shared_ptr<const Program>& program) {
+  if (!active()) return;
+  // Threads run the same program again and again.
+  thread_local std::pair<int64_t, int64_t> last{-1, -1};
+  const std::pair now(recorder().session.load(std::memory_order_relaxed), program->id);
+  if (now == last) return;
+  last = now;
+  const std::lock_guard lock(recorder().mutex);
+  if (active()) recorder().programs[program->id] = program;
+}
+
+bool has_recorded(Kind kind) {
+  return active() && (recorder().kinds.load(std::memory_order_relaxed) &
+                      (1U << static_cast<unsigned>(kind))) != 0;
+}
+
+const char* intern(std::string_view name) {
+  const std::lock_guard lock(recorder().buffers_mutex);
+  auto found = recorder().names.find(name);
+  if (found == recorder().names.end()) found = recorder().names.emplace(name).first;
+  return found->c_str();
+}
+
+void name_thread(const char* name) { name_of_thread = name; }
+
+void Span::finish() {
+  event_.end = ticks();
+  record(event_);
+}
+
+InputSource::InputSource(std::function<std::vector<Stage>()> read) : read_(std::move(read)) {
+  const std::lock_guard lock(recorder().mutex);
+  recorder().inputs.push_back({&read_, {}});
+}
+
+void InputSource::release() {
+  Recorder& r = recorder();
+  const std::lock_guard lock(r.mutex);
+  const auto found =
+      std::ranges::find_if(r.inputs, [&](const Input& input) { return input.read == &read_; });
+  if (found == r.inputs.end()) return;
+  if (active()) add_input(*found, r.ended_inputs);
+  r.inputs.erase(found);
+}
+
+}  // namespace systole::tracing
