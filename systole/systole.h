@@ -23,6 +23,7 @@
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/api/positional_arguments.h"
 #include "systole/graph/api/py_func.h"
+#include "systole/graph/api/quantization_ops.h"
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/api/set_shape.h"
 #include "systole/graph/api/state_ops.h"

@@ -8,6 +8,7 @@
 #include "systole/graph/testing/image_op_cases.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/nn_op_cases.h"
+#include "systole/graph/testing/quantization_op_cases.h"
 #include "systole/graph/testing/random_op_cases.h"
 #include "systole/graph/testing/session_cases.h"
 #include "tests/conformance/backend_executor.h"
@@ -55,6 +56,7 @@ TEST(CpuOpTables, Normalization) { check_on_cpu(graph_testing::normalization_op_
 TEST(CpuOpTables, NnError) { check_on_cpu(graph_testing::nn_error_cases()); }
 
 TEST(CpuOpTables, Image) { check_on_cpu(graph_testing::image_op_cases()); }
+TEST(CpuOpTables, Quantization) { check_on_cpu(graph_testing::quantization_op_cases()); }
 
 TEST(CpuOpTables, ControlFlow) { check_on_cpu(graph_testing::control_flow_op_cases()); }
 TEST(CpuOpTables, Debugging) { check_on_cpu(graph_testing::debugging_op_cases()); }

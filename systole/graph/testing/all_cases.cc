@@ -6,6 +6,7 @@
 #include "systole/graph/testing/image_op_cases.h"
 #include "systole/graph/testing/math_op_cases.h"
 #include "systole/graph/testing/nn_op_cases.h"
+#include "systole/graph/testing/quantization_op_cases.h"
 #include "systole/graph/testing/random_op_cases.h"
 
 namespace systole::graph_testing {
@@ -22,7 +23,8 @@ std::vector<T> joined(std::initializer_list<std::vector<T>> lists) {
 
 std::vector<OpCase> all_op_cases() {
   return joined({math_op_cases(), array_op_cases(), nn_op_cases(), control_flow_op_cases(),
-                 random_op_cases(), image_op_cases(), debugging_op_cases()});
+                 random_op_cases(), image_op_cases(), debugging_op_cases(),
+                 quantization_op_cases()});
 }
 
 std::vector<SessionCase> all_session_cases() { return joined({variable_cases(), update_cases()}); }
