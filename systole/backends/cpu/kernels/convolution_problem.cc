@@ -145,6 +145,7 @@ std::optional<ConvolutionProblem> padded(ConvolutionProblem p) {
 
 bool supported(DType lhs, DType rhs, DType result) {
   if (lhs != rhs) return false;
+  if (lhs == DType::s8) return result == DType::s32;
   return lhs == DType::f32 ? result == DType::f32
                            : lhs == DType::bf16 && (result == DType::bf16 || result == DType::f32);
 }
@@ -156,6 +157,11 @@ std::optional<ConvolutionProblem> convolution_problem(const Instruction& x) {
   const auto& a = x.attrs<ConvolutionAttrs>();
   const Window window(x);
   if (window.size.empty() || window.size.size() > 3) return std::nullopt;
+  if (x.operand(0).dtype() == DType::s8) {  // has no gradients
+    const bool forward =
+        all_ones(window.lhs_dilation) && !window.some_reversed && a.batch_group_count == 1;
+    return forward ? padded(forward_problem(x, window)) : std::nullopt;
+  }
   if (!all_ones(window.lhs_dilation) || window.some_reversed) {
     const bool fits = window.all_reversed && all_ones(window.strides) && a.batch_group_count == 1;
     return fits ? padded(input_gradient_problem(x, window)) : std::nullopt;

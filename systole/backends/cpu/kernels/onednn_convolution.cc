@@ -164,6 +164,11 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
 }
 
 std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
+  if (problem.image.data_type() == dnnl::memory::data_type::s8) {
+    const OpenmpThreads threads(num_threads);
+    const std::optional<Plan> plan = choose_plan(problem);
+    return plan ? std::make_unique<ConvolutionKernel>(problem, *plan, num_threads) : nullptr;
+  }
   if (auto direct = make_direct_convolution_kernel(problem, num_threads)) return direct;
   const OpenmpThreads threads(num_threads);
   const auto sizes = direct_sizes(problem);
