@@ -10,6 +10,7 @@
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
 #include "systole/train/checkpoint_match.h"
+#include "systole/train/inference_program.h"
 
 namespace systole {
 namespace {
@@ -134,23 +135,38 @@ std::unique_ptr<SavedModel::Built> SavedModel::build(const std::string& name,
   return built;
 }
 
-NamedTensors SavedModel::predict(const NamedTensors& inputs, std::string_view signature) {
-  const std::string& name = signature_name(signature);
+SavedModel::Built& SavedModel::built_for(const std::string& name, const NamedTensors& inputs) {
   check_inputs(name, inputs);
   std::string key = name;
   for (const auto& [input, tensor] : inputs) key += fmt::format("/{}", tensor.rank());
-  const std::lock_guard lock(mutex_);
   auto& built = built_[key];
   if (built == nullptr) built = build(name, inputs);
-  std::vector<Fetch> fetches(built->outputs.begin(), built->outputs.end());
+  return *built;
+}
+
+NamedTensors SavedModel::predict(const NamedTensors& inputs, std::string_view signature) {
+  const std::lock_guard lock(mutex_);
+  const Built& built = built_for(signature_name(signature), inputs);
+  std::vector<Fetch> fetches(built.outputs.begin(), built.outputs.end());
   std::vector<FeedItem> feeds;
-  for (size_t i = 0; i < built->inputs.size(); ++i) {
-    feeds.emplace_back(built->inputs[i], inputs.at(built->input_names[i]));
+  for (size_t i = 0; i < built.inputs.size(); ++i) {
+    feeds.emplace_back(built.inputs[i], inputs.at(built.input_names[i]));
   }
-  const std::vector<Tensor> values = built->session->run(fetches, feeds);
+  const std::vector<Tensor> values = built.session->run(fetches, feeds);
   NamedTensors outputs;
-  for (size_t i = 0; i < values.size(); ++i) outputs[built->output_names[i]] = values[i];
+  for (size_t i = 0; i < values.size(); ++i) outputs[built.output_names[i]] = values[i];
   return outputs;
+}
+
+std::unique_ptr<hlo::Module> SavedModel::program(const NamedTensors& inputs,
+                                                 std::string_view signature) {
+  const std::lock_guard lock(mutex_);
+  const Built& built = built_for(signature_name(signature), inputs);
+  std::vector<Feed> feeds;
+  for (size_t i = 0; i < built.inputs.size(); ++i) {
+    feeds.push_back({built.inputs[i], inputs.at(built.input_names[i]).type()});
+  }
+  return inference_program(*built.session, built.outputs, feeds);
 }
 
 }  // namespace systole

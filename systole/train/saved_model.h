@@ -10,6 +10,7 @@
 
 #include "systole/base/file_system.h"
 #include "systole/base/tensor.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/io/saved_models/saved_model.h"
 
 namespace systole {
@@ -38,8 +39,14 @@ class SavedModel {
   // or of another type; UNIMPLEMENTED names every unsupported op; those of reading the variables.
   NamedTensors predict(const NamedTensors& inputs, std::string_view signature = "");
 
+  // Returns the program of a signature for inputs of these types (their values do not matter), with
+  // the variables as constants: parameters and results in the order of their names. Errors: those
+  // of predict() and inference_program().
+  std::unique_ptr<hlo::Module> program(const NamedTensors& inputs, std::string_view signature = "");
+
  private:
   struct Built;
+  Built& built_for(const std::string& name, const NamedTensors& inputs);
   const std::string& signature_name(std::string_view name) const;
   void check_inputs(const std::string& name, const NamedTensors& inputs) const;
   std::unique_ptr<Built> build(const std::string& name, const NamedTensors& inputs) const;
