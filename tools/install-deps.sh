@@ -36,6 +36,8 @@ build    libssl-dev           signatures of requests to buckets
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
+test     libopenmpi-dev       MPI, for collectives between hosts; left out of a build without it
+test     openmpi-bin          mpirun, which starts the tests of several processes
 test     liblapacke           LAPACK, which programs of JAX call by name
 test     mlir-19-tools        mlir-opt parses the programs that we print
 test     chromium-headless-shell  the browser of the tests of `systole board`

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "systole/base/tensor.h"
@@ -25,9 +26,11 @@ class Collective {
   virtual ~Collective() = default;  // the rank leaves the group
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Replaces each element by that of all ranks together. Elements are added in the order of the
-  // ranks, 16-bit floats in f32 and rounded once. Errors: INVALID_ARGUMENT for pred and
-  // strings, and for the least or largest of complex numbers.
+  // Replaces each element by that of all ranks together. Elements are added in pairs: ranks 0 and
+  // 1, 2 and 3, ..., then these sums in pairs again; the last of an odd number waits. 2^k
+  // neighbouring ranks can therefore be added first, and the sum stays the same to the bit. 16-bit
+  // floats are added in f32 and rounded once. Errors: INVALID_ARGUMENT for pred and strings, and
+  // for the least or largest of complex numbers.
   virtual void all_reduce(Tensor& value, Reduction reduction) = 0;
   // The values of all ranks along a new first axis, in the order of the ranks.
   virtual Tensor all_gather(const Tensor& value) = 0;
@@ -42,8 +45,10 @@ class Collective {
 std::vector<std::unique_ptr<Collective>> make_in_memory_collectives(
     int size, std::chrono::milliseconds timeout = std::chrono::minutes(1));
 
-// For implementations: combines `values`, one a rank, in the order of the ranks. Errors: those of
-// all_reduce() for the dtype; REQUIRES: equal types.
-Tensor reduce_in_rank_order(const std::vector<const Tensor*>& values, Reduction reduction);
+// For implementations: combines `values`, `count` elements of each rank in rank order, as
+// all_reduce() does. `into` may be the memory of one of them. Errors: those of all_reduce() for the
+// dtype.
+void reduce_in_pairs(DType dtype, std::span<const void* const> values, int64_t count,
+                     Reduction reduction, void* into);
 
 }  // namespace systole::runtime

@@ -130,7 +130,7 @@ class InMemoryCollective final : public Collective {
   void all_reduce(Tensor& value, Reduction reduction) override {
     operate(
         fmt::format("all_reduce {}", static_cast<int>(reduction)), &value,
-        [&](const auto& values) { return reduce_in_rank_order(values, reduction); },
+        [&](const auto& values) { return reduced(values, reduction); },
         [&](Tensor result) { value = std::move(result); });
   }
 
@@ -156,6 +156,14 @@ class InMemoryCollective final : public Collective {
   }
 
  private:
+  static Tensor reduced(const std::vector<const Tensor*>& values, Reduction reduction) {
+    Tensor result(values[0]->type());
+    std::vector<const void*> elements;
+    for (const Tensor* value : values) elements.push_back(value->raw());
+    reduce_in_pairs(result.dtype(), elements, result.num_elements(), reduction, result.raw());
+    return result;
+  }
+
   static Tensor gather(const std::vector<const Tensor*>& values) {
     const TensorType type = values[0]->type();
     if (type.dtype == DType::string) throw invalid_argument("all_gather: dtype, got string");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
@@ -33,33 +34,56 @@ W combine(W a, W b, Reduction reduction) {
   return a + b;
 }
 
+// Elements that are combined at a time: those of a few ranks stay in the nearest cache.
+constexpr int64_t kBlock = 1024;
+
 template <class T>
-void reduce_elements(const std::vector<const Tensor*>& values, Reduction reduction, Tensor& into) {
-  const std::span<T> result = into.data<T>();
-  for (size_t i = 0; i < result.size(); ++i) {
-    auto total = static_cast<Wide<T>>(values[0]->data<T>()[i]);
-    for (size_t r = 1; r < values.size(); ++r) {
-      total = combine(total, static_cast<Wide<T>>(values[r]->data<T>()[i]), reduction);
+void reduce_block(std::span<const void* const> values, int64_t first, int64_t count,
+                  Reduction reduction, std::vector<Wide<T>>& wide, T* into) {
+  using W = Wide<T>;
+  const auto of_rank = [&](size_t r) { return static_cast<const T*>(values[r]) + first; };
+  const size_t pairs = (values.size() + 1) / 2;
+  for (size_t p = 0; p < pairs; ++p) {
+    W* const sum = wide.data() + p * kBlock;
+    const T* const a = of_rank(2 * p);
+    if (2 * p + 1 == values.size()) {
+      for (int64_t i = 0; i < count; ++i) sum[i] = static_cast<W>(a[i]);
+      continue;
     }
-    result[i] = static_cast<T>(total);
+    const T* const b = of_rank(2 * p + 1);
+    for (int64_t i = 0; i < count; ++i) {
+      sum[i] = combine(static_cast<W>(a[i]), static_cast<W>(b[i]), reduction);
+    }
   }
+  for (size_t stride = 1; stride < pairs; stride *= 2) {
+    for (size_t p = 0; p + stride < pairs; p += 2 * stride) {
+      W* const sum = wide.data() + p * kBlock;
+      const W* const other = wide.data() + (p + stride) * kBlock;
+      for (int64_t i = 0; i < count; ++i) sum[i] = combine(sum[i], other[i], reduction);
+    }
+  }
+  for (int64_t i = 0; i < count; ++i)
+    into[first + i] = static_cast<T>(wide[static_cast<size_t>(i)]);
 }
 
 }  // namespace
 
-Tensor reduce_in_rank_order(const std::vector<const Tensor*>& values, Reduction reduction) {
-  const TensorType type = values[0]->type();
-  const bool complex = type.dtype == DType::c64 || type.dtype == DType::c128;
-  if (type.dtype == DType::pred || type.dtype == DType::string ||
-      (complex && reduction != Reduction::sum)) {
-    throw invalid_argument("all_reduce: dtype, got {}, expected numbers{}", type.dtype,
+void reduce_in_pairs(DType dtype, std::span<const void* const> values, int64_t count,
+                     Reduction reduction, void* into) {
+  const bool complex = dtype == DType::c64 || dtype == DType::c128;
+  if (dtype == DType::pred || dtype == DType::string || (complex && reduction != Reduction::sum)) {
+    throw invalid_argument("all_reduce: dtype, got {}, expected numbers{}", dtype,
                            reduction == Reduction::sum ? "" : " in an order");
   }
-  Tensor result(type);
-  visit_dtype(type.dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) reduce_elements<T>(values, reduction, result);
+  visit_dtype(dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      std::vector<Wide<T>> wide((values.size() + 1) / 2 * kBlock);
+      for (int64_t first = 0; first < count; first += kBlock) {
+        reduce_block<T>(values, first, std::min(kBlock, count - first), reduction, wide,
+                        static_cast<T*>(into));
+      }
+    }
   });
-  return result;
 }
 
 }  // namespace systole::runtime
