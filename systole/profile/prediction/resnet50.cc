@@ -7,7 +7,7 @@
 namespace systole::profile {
 namespace {
 
-constexpr double kArraysOfUpdate = 5;  // momentum: reads three arrays, writes two
+constexpr double kArraysOfMomentumUpdate = 5;  // momentum: reads three arrays, writes two
 
 double activations(int64_t images, int64_t size, int64_t features) {
   return static_cast<double>(
@@ -52,7 +52,7 @@ class Cost {
     pass(", normalization and ReLU", 2 * y);
     pass(", sums of its gradient", 2 * y);
     pass(", its gradient", 3 * y);
-    pass(", update of weights", kArraysOfUpdate * weights);
+    pass(", update of weights", kArraysOfMomentumUpdate * weights);
     step_.all_reduce_bytes += 4.0 * static_cast<double>(depth * out);
     step_.resident_bytes += y + 3 * weights;
   }

@@ -13,12 +13,13 @@ constexpr int64_t kSublanes = 8;
 
 int64_t blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-OpTime time_of(const OpCost& cost, const TpuGeneration& core, const TpuCalibration& calibration) {
+PredictedOp time_of(const OpCost& cost, const TpuGeneration& core,
+                    const TpuCalibration& calibration) {
   const double matrix =
       cost.matrix_cycles / (core.clock_hz * core.matrix_units * calibration.matrix_share);
   const double vector = cost.vector_ops / core.vector_ops_per_second;
   const double memory = cost.memory_bytes / (core.hbm_bytes_per_second * calibration.memory_share);
-  OpTime time{.cost = cost, .seconds = std::max({matrix, vector, memory})};
+  PredictedOp time{.cost = cost, .seconds = std::max({matrix, vector, memory})};
   time.limit = time.seconds < calibration.op_seconds ? "overhead"
                : time.seconds == matrix              ? "matrix unit"
                : time.seconds == vector              ? "vector unit"
@@ -84,12 +85,13 @@ std::string StepPrediction::to_string(size_t count) const {
     text += fmt::format("memory      {:6.2f} GB of {:.2f} GB a core{}\n", memory_bytes * 1e-9,
                         memory_limit * 1e-9, fits() ? "" : ": does not fit");
   }
-  std::vector<const OpTime*> longest;
-  for (const OpTime& op : ops) longest.push_back(&op);
-  std::ranges::stable_sort(longest, std::greater<>(), [](const OpTime* op) { return op->seconds; });
+  std::vector<const PredictedOp*> longest;
+  for (const PredictedOp& op : ops) longest.push_back(&op);
+  std::ranges::stable_sort(longest, std::greater<>(),
+                           [](const PredictedOp* op) { return op->seconds; });
   longest.resize(std::min(count, longest.size()));
   if (!longest.empty()) text += "longest operations:\n";
-  for (const OpTime* op : longest) {
+  for (const PredictedOp* op : longest) {
     text += fmt::format("  {}  {:<11}  {}\n", milliseconds(op->seconds), op->limit, op->cost.name);
   }
   return text;

@@ -25,7 +25,7 @@ struct StepCost {
   double resident_bytes = 0;    // memory of the core; 0: unknown
 };
 
-struct OpTime {
+struct PredictedOp {
   OpCost cost;
   double seconds = 0;
   std::string limit;  // "matrix unit", "vector unit", "memory" or "overhead"
@@ -42,11 +42,11 @@ struct StepPrediction {
   double infeed_seconds = 0;
   double device_seconds = 0;
   double step_seconds = 0;
-  double matrix_share = 0;  // useful FLOP/s of the step over the peak of the matrix units
-  std::string limit;        // what takes the most time: "infeed", "matrix unit", "memory", ...
-  double memory_bytes = 0;  // StepCost::resident_bytes
-  double memory_limit = 0;  // that programs get on a core
-  std::vector<OpTime> ops;  // in program order
+  double matrix_share = 0;       // useful FLOP/s of the step over the peak of the matrix units
+  std::string limit;             // what takes the most time: "infeed", "matrix unit", "memory", ...
+  double memory_bytes = 0;       // StepCost::resident_bytes
+  double memory_limit = 0;       // that programs get on a core
+  std::vector<PredictedOp> ops;  // in program order
 
   bool fits() const { return memory_bytes <= memory_limit; }
   // A table: the parts of the step, and the `count` operations that take the most time.

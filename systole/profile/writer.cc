@@ -1,0 +1,102 @@
+#include "systole/profile/writer.h"
+
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/io/events/event_writer.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/io/wire/compression.h"
+#include "systole/profile/pages.h"
+#include "systole/profile/trace_json.h"
+#include "systole/profile/xplane.h"
+
+namespace systole::profile {
+namespace {
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name[0] == '\0' ? "localhost" : name.data();
+}
+
+// Returns a folder that does not exist: two profiles of one second have different ones.
+std::string new_folder(FileSystem& files, const std::string& logdir, int64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  const std::string base =
+      join_path(logdir, fmt::format("plugins/profile/{:%Y_%m_%d_%H_%M_%S}", fmt::gmtime(seconds)));
+  std::string folder = base;
+  for (int i = 1; files.exists(folder); ++i) folder = fmt::format("{}_{}", base, i);
+  return folder;
+}
+
+void write_trace(FileSystem& files, const std::string& path, const tracing::Recording& recording) {
+  write_file_atomically(files, path, [&](WritableFile& file) {
+    const auto packed = compress_into(file, Compression::gzip, path, 4);
+    write_trace_json(recording, [&](std::string_view text) { packed->append(text); });
+    packed->close();
+  });
+}
+
+}  // namespace
+
+WrittenProfile write_profile(tracing::Recording recording, const std::string& logdir,
+                             FileSystem& files) {
+  WrittenProfile result{.recording = std::move(recording)};
+  const tracing::Recording& kept = result.recording;
+  result.analysis = analyse(kept, machine_peaks());
+  const Analysis& analysis = result.analysis;
+  files.make_directories(logdir);
+  result.folder = new_folder(files, logdir, kept.start_unix_ns);
+  files.make_directories(result.folder);
+  const std::string host = this_host();
+  const auto path = [&](const char* tool) {
+    return join_path(result.folder, fmt::format("{}.{}", host, tool));
+  };
+  const auto write = [&](const char* tool, const nlohmann::json& page) {
+    write_file_atomically(files, path(tool), text_of(page));
+  };
+  write_file_atomically(files, path("xplane.pb"), xplane_bytes(kept, analysis, host));
+  write_trace(files, path("trace.json.gz"), kept);
+  write("overview_page.json", overview_page(analysis));
+  write("input_pipeline.json", input_pipeline_page(analysis));
+  write("op_profile.json", op_profile_page(analysis));
+  write("memory_viewer.json", memory_page(kept, analysis));
+  write("pod_viewer.json", pod_page(analysis));
+  write("systole.json", analysis_page(kept, analysis));
+  EventWriter events(files, logdir, ".profile-empty");
+  events.close();
+  return result;
+}
+
+Capture::Capture(std::string logdir, FileSystem* file_system)
+    : logdir_(std::move(logdir)),
+      file_system_(file_system != nullptr ? *file_system : default_file_system()) {
+  if (tracing::start()) return;
+  recording_ = false;
+  throw failed_precondition(
+      "profile: capture into '{}', got another capture in progress, expected none", logdir_);
+}
+
+Capture::~Capture() {
+  if (recording_) tracing::stop();
+}
+
+WrittenProfile Capture::finish() {
+  recording_ = false;
+  WrittenProfile written = write_profile(tracing::stop(), logdir_, file_system_);
+  const std::string& problem = written.analysis.problem;
+  if (problem.empty()) {
+    log_info("profile: {} steps in {:.2f} s, in {}", written.analysis.steps.size(),
+             written.analysis.seconds, written.folder);
+  } else {
+    log_warning("profile: {}: {}", written.folder, problem);
+  }
+  return written;
+}
+
+}  // namespace systole::profile
