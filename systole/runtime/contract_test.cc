@@ -21,6 +21,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         NamedClient{"cpu", []() -> Client& { return client("cpu"); }},
         NamedClient{"reference", []() -> Client& { return client("reference"); }},
+        NamedClient{"tpu_v1", []() -> Client& { return client("tpu_v1"); }},
         NamedClient{"fake_over_reference", []() -> Client& { return fake_over("reference"); }},
         NamedClient{"fake_over_cpu", []() -> Client& { return fake_over("cpu"); }},
         NamedClient{"pjrt_over_cpu", []() -> Client& { return client("pjrt:systole"); }},

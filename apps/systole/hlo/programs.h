@@ -37,7 +37,7 @@ void add_main(hlo::Module& module, std::span<const hlo::Computation* const> func
 int remove_checks(hlo::Module& module);
 
 // What --backend takes.
-inline constexpr const char* kBackendNames = "cpu|reference|pjrt:PLUGIN";
+inline constexpr const char* kBackendNames = "cpu|reference|tpu_v1|pjrt:PLUGIN";
 
 // Returns the backend of that name. Errors: NOT_FOUND with the available names; those of a plugin
 // that cannot be loaded.

@@ -14,6 +14,7 @@ namespace systole::app {
 void add_tpu_v1_asm_command(CommandLine& line);
 void add_tpu_v1_disasm_command(CommandLine& line);
 void add_tpu_v1_run_command(CommandLine& line);
+void add_tpu_v1_compile_command(CommandLine& line);
 void add_tpu_v1_profile_command(CommandLine& line);
 void add_tpu_v1_roofline_command(CommandLine& line);
 void add_tpu_v1_what_if_command(CommandLine& line);

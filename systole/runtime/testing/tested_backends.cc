@@ -8,7 +8,9 @@ namespace systole::runtime::testing {
 
 std::vector<std::string> tested_backends() {
   setenv("SYSTOLE_PJRT_PLUGIN", "systole", 0);  // NOLINT(concurrency-mt-unsafe)
-  return backend_names();
+  std::vector<std::string> names = backend_names();
+  std::erase(names, "tpu_v1");  // it runs quantized networks alone
+  return names;
 }
 
 }  // namespace systole::runtime::testing

@@ -1,0 +1,155 @@
+#include <chrono>
+
+#include "systole/backends/tpu_v1/assembler/assembler.h"
+#include "systole/backends/tpu_v1/client/staged_executable.h"
+#include "systole/backends/tpu_v1/client/tpu_v1_backend.h"
+#include "systole/backends/tpu_v1/isa/layout.h"
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/hlo/passes/expand_quantized.h"
+#include "systole/hlo/text/text.h"
+#include "systole/runtime/host_client.h"
+#include "systole/runtime/registry.h"
+
+namespace systole::tpu_v1 {
+namespace {
+
+using runtime::Argument;
+using runtime::CompileOptions;
+using runtime::Event;
+using runtime::HostBuffer;
+using runtime::HostPlacement;
+using runtime::Result;
+
+class TpuV1Executable : public runtime::Executable {
+ public:
+  TpuV1Executable(const hlo::Module& module, std::unique_ptr<StagedRunner> runner,
+                  std::vector<std::shared_ptr<const HostPlacement>> placements, double seconds)
+      : runner_(std::move(runner)), placements_(std::move(placements)), aliases_(module.aliases) {
+    const hlo::Computation& main = module.entry();
+    for (int i = 0; i < main.num_parameters(); ++i) {
+      parameters_.push_back(main.parameter(i).type().storage());
+      stats_.argument_bytes += parameters_.back().byte_size();
+    }
+    for (const hlo::Value& value : main.results()) {
+      results_.push_back(value.type().storage());
+      stats_.result_bytes += results_.back().byte_size();
+    }
+    for (const ModuleStage& stage : runner_->staged().stages) {
+      stats_.code_bytes +=
+          static_cast<int64_t>(stage.program.instructions.size() * kInstructionBytes);
+    }
+    stats_.compile_seconds = seconds;
+  }
+
+  std::span<const TensorType> parameter_types() const override { return parameters_; }
+  std::span<const TensorType> result_types() const override { return results_; }
+  const runtime::ExecutableStats& stats() const override { return stats_; }
+
+  // The stages: modules of the host, and programs of the machine without their weights.
+  std::string optimized_program() const override {
+    std::string text;
+    for (const ModuleStage& stage : runner_->staged().stages) {
+      text += stage.host != nullptr ? "// host\n" + hlo::print(*stage.host)
+                                    : "// tpu_v1\n" + disassemble(stage.program, false);
+    }
+    return text;
+  }
+
+  Event execute(std::span<const Argument> arguments, std::span<const Result> results,
+                const runtime::ExecuteOptions&) override {
+    if (arguments.size() != parameters_.size() || results.size() != results_.size()) {
+      throw invalid_argument("tpu_v1: arguments and results, got {} and {}, expected {} and {}",
+                             arguments.size(), results.size(), parameters_.size(), results_.size());
+    }
+    Event failure;
+    std::vector<Tensor> inputs;
+    for (const Argument& argument : arguments)
+      inputs.push_back(*runtime::host_elements("tpu_v1", argument, failure));
+    std::vector<Tensor> outputs;
+    if (failure.error() == nullptr) {
+      try {
+        outputs = runner_->run(inputs);
+      } catch (const Error& error) {
+        failure = Event::failed(error);
+      }
+    }
+    if (failure.error() != nullptr) return fail(std::move(failure), arguments, results);
+    for (const auto& [parameter, result] : aliases_) {
+      HostBuffer* const buffer = donated(arguments[static_cast<size_t>(parameter)]);
+      if (buffer != nullptr) buffer->set_value(outputs[static_cast<size_t>(result)].clone());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (results[i].device != nullptr) {
+        *results[i].device = std::make_unique<HostBuffer>(outputs[i].clone(), placements_[i]);
+      } else if (results[i].host != nullptr) {
+        runtime::copy_elements(outputs[i], *results[i].host);
+      }
+    }
+    return {};
+  }
+
+ private:
+  static HostBuffer* donated(const Argument& argument) {
+    return argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
+  }
+
+  Event fail(Event failure, std::span<const Argument> arguments,
+             std::span<const Result> results) const {
+    for (const auto& [parameter, result] : aliases_) {
+      HostBuffer* const buffer = donated(arguments[static_cast<size_t>(parameter)]);
+      if (buffer != nullptr) buffer->fail(failure);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].device == nullptr) continue;
+      auto buffer = std::make_unique<HostBuffer>(Tensor(results_[i]), placements_[i]);
+      buffer->fail(failure);
+      *results[i].device = std::move(buffer);
+    }
+    return failure;
+  }
+
+  std::unique_ptr<StagedRunner> runner_;
+  std::vector<std::shared_ptr<const HostPlacement>> placements_;
+  std::vector<hlo::Module::Alias> aliases_;
+  std::vector<TensorType> parameters_;
+  std::vector<TensorType> results_;
+  runtime::ExecutableStats stats_;
+};
+
+class TpuV1Client : public runtime::HostClient {
+ public:
+  explicit TpuV1Client(const runtime::ClientOptions& options)
+      : HostClient("tpu_v1", "TPU v1, simulated", 0, options) {}
+
+  std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
+                                               const CompileOptions& options) override {
+    check_options(module, options);
+    runtime::Client& host = runtime::client("cpu");
+    if (!hlo::has_quantized_types(module)) {
+      log_debug("tpu_v1: '{}' has no quantized op and runs on the host", module.name());
+      return host.compile(module, options);
+    }
+    if (options.num_replicas != 1) {
+      throw unimplemented("tpu_v1: replicas of a quantized program, got {}, expected 1",
+                          options.num_replicas);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    auto runner = std::make_unique<StagedRunner>(module, MachineConfig(), host, options);
+    std::vector<TensorType> results;
+    for (const hlo::Value& value : module.entry().results())
+      results.push_back(value.type().storage());
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    return std::make_unique<TpuV1Executable>(
+        module, std::move(runner), result_placements(module, options, results), elapsed.count());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options) {
+  return std::make_unique<TpuV1Client>(
+      runtime::resolve_options("tpu_v1", runtime::host_client_options(), options));
+}
+
+}  // namespace systole::tpu_v1
