@@ -26,6 +26,8 @@ constexpr int32_t kGiveTag = 16;
 constexpr int32_t kResultTag = kGiveTag + 4096;
 constexpr int64_t kTagsInUse = 4096;
 constexpr size_t kTextBytes = 256;
+// A message between processes of one machine takes about a microsecond.
+constexpr std::chrono::microseconds kSpin(30);
 // After another rank has left, its last messages may still arrive.
 constexpr std::chrono::milliseconds kLastMessages(500);
 
@@ -328,8 +330,9 @@ class MpiCollective final : public Collective {
 
   // Lets other threads work, and throws when there is nothing left to wait for.
   void check_progress() {
-    std::this_thread::yield();
     const auto waited = Clock::now() - progress_;
+    if (waited < kSpin) return;
+    std::this_thread::yield();
     if (waited < std::chrono::milliseconds(2)) return;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     int left = 0;
