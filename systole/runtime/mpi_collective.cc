@@ -192,9 +192,9 @@ class MpiCollective final : public Collective {
     own.push_back('\0');
     std::string all(kTextBytes * static_cast<size_t>(size()), '\0');
     gather(own.data(), kTextBytes, all.data());
-    const std::string first = all.c_str();
+    const std::string first(all.data());
     for (int r = 1; r < size(); ++r) {
-      const std::string other = all.c_str() + kTextBytes * static_cast<size_t>(r);
+      const std::string other(all.data() + kTextBytes * static_cast<size_t>(r));
       if (other == first) continue;
       throw invalid_argument(
           "collective: operation, got {} on one rank and {} on another (rank {})", first, other, r);

@@ -20,7 +20,7 @@ constexpr const char* kLibraryName = "libsystole_mpi.so";
 std::atomic<bool> abort_at_exit = false;
 
 std::string library_path() {
-  const std::string given = environment_value("SYSTOLE_MPI_LIBRARY");
+  std::string given = environment_value("SYSTOLE_MPI_LIBRARY");
   if (!given.empty()) {
     if (std::filesystem::exists(given)) return given;
     throw not_found("mpi: SYSTOLE_MPI_LIBRARY, got '{}', expected a file", given);
