@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "examples/support/mnist_data.h"
+#include "examples/support/keras_options.h"
 #include "systole/base/command_line.h"
 #include "systole/base/random.h"
-#include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/keras/keras.h"
 #include "systole/keras/tpu/keras_support.h"
 #include "systole/systole.h"
@@ -20,10 +19,9 @@ namespace fashion_mnist = st::keras::datasets::fashion_mnist;
 namespace layers = st::keras::layers;
 
 struct Flags {
-  std::string data_dir = examples::default_data_dir();
-  std::string tpu = "local:v3-8";
-  int64_t epochs = 10;
+  examples::KerasOptions keras;
   int64_t steps_per_epoch = 100;
+  int64_t batch_size = 1024;
   int64_t samples = 0;
 };
 
@@ -54,32 +52,33 @@ st::keras::Sequential make_model() {
 
 void run(const Flags& flags) {
   st::set_random_seed(1);
-  auto [train, test] = fashion_mnist::load_data({.data_dir = flags.data_dir});
+  const auto strategy = examples::strategy_of(flags.keras);
+  auto [train, test] = fashion_mnist::load_data({.data_dir = flags.keras.data_dir});
   // add empty color dimension
   const auto x_train = with_channel(train.x);
-  const int64_t samples = flags.samples == 0 ? test.x.dim(0) : flags.samples;
+  const int64_t all = test.x.dim(0);
+  const int64_t samples = flags.samples == 0 ? all : std::clamp(flags.samples, int64_t{16}, all);
   const auto x_test = with_channel(test.x.slice(0, samples));
   const auto y_test = test.y.slice(0, samples);
 
   const auto model = make_model();
-  auto tpu_model = st::keras::tpu::keras_to_tpu_model(
-      model, {.strategy = st::keras::tpu::TPUDistributionStrategy(
-                  st::TPUClusterResolver({.tpu = flags.tpu}))});
+  auto tpu_model = st::keras::tpu::keras_to_tpu_model(model, {.strategy = strategy});
   tpu_model.compile({.optimizer = "adam",
                      .loss = "sparse_categorical_crossentropy",
                      .metrics = {"sparse_categorical_accuracy"}});
 
   // Runs of consecutive examples from a random place.
-  const int64_t batch_size = 1024;
+  const int64_t batch_size = std::min(flags.batch_size, x_train.dim(0) - 1);
   const auto train_gen = [&, random = st::RandomStream(1)]() mutable {
     const auto places = static_cast<uint64_t>(x_train.dim(0) - batch_size);
     const auto offset = static_cast<int64_t>(random.next_below(places));
     return st::keras::Arrays{{x_train.slice(offset, offset + batch_size)},
                              {train.y.slice(offset, offset + batch_size)}};
   };
-  tpu_model.fit_generator(train_gen, {.epochs = flags.epochs,
-                                      .validation_data = st::keras::Arrays{{x_test}, {y_test}},
-                                      .steps_per_epoch = flags.steps_per_epoch});
+  const auto history =
+      tpu_model.fit_generator(train_gen, {.epochs = flags.keras.epochs,
+                                          .validation_data = st::keras::Arrays{{x_test}, {y_test}},
+                                          .steps_per_epoch = flags.steps_per_epoch});
 
   const auto cpu_model = tpu_model.sync_to_cpu();
   const auto predictions = cpu_model.predict(x_test.slice(0, 16));
@@ -93,6 +92,7 @@ void run(const Flags& flags) {
                 100 * static_cast<double>(scores[static_cast<size_t>(best)]),
                 fashion_mnist::class_names().at(label).c_str());
   }
+  examples::print_best(history, "val_sparse_categorical_accuracy");
 }
 
 }  // namespace
@@ -100,13 +100,11 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   st::CommandLine line("fashion_mnist_cnn", "Trains a CNN on Fashion-MNIST with Keras on a TPU.");
-  line.option("--data_dir", flags.data_dir, "Holds fashion-mnist/")
-      .value_name("FOLDER")
+  examples::add_keras_options(line, flags.keras, "fashion-mnist");
+  line.option("--steps_per_epoch", flags.steps_per_epoch).positive().show_default();
+  line.option("--batch_size", flags.batch_size).positive().show_default();
+  line.option("--samples", flags.samples, "Test pictures, at least 16; 0: all 10,000")
       .show_default();
-  line.option("--tpu", flags.tpu, "TPU to run on: local:v3-8, grpc://host:port").show_default();
-  line.option("--epochs", flags.epochs).show_default();
-  line.option("--steps_per_epoch", flags.steps_per_epoch).show_default();
-  line.option("--samples", flags.samples, "Test pictures; 0: all 10,000").show_default();
   line.on_run([&flags] { run(flags); });
   return line.run(argc, argv);
 }

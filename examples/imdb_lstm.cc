@@ -10,9 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "examples/support/mnist_data.h"
+#include "examples/support/keras_options.h"
 #include "systole/base/command_line.h"
-#include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/keras/keras.h"
 #include "systole/keras/tpu/keras_support.h"
 #include "systole/systole.h"
@@ -25,9 +24,7 @@ namespace sequence = st::keras::preprocessing::sequence;
 namespace tpu = st::keras::tpu;
 
 struct Flags {
-  std::string data_dir = examples::default_data_dir();
-  int64_t cores = 8;
-  int64_t epochs = 20;
+  examples::KerasOptions keras = {.data_dir = {}, .cores = 8, .epochs = 20};
   int64_t samples = 0;
   std::string weights = "/tmp/tpu_model.h5";
 };
@@ -40,6 +37,7 @@ st::keras::Arrays first_of(const st::Tensor& x, const st::Tensor& y, int64_t sam
 
 void run(const Flags& flags) {
   st::set_random_seed(1);
+  const auto strategy = examples::strategy_of(flags.keras);
 
   const int64_t top_words = 15000;
   const int64_t max_review_length = 250;
@@ -47,7 +45,7 @@ void run(const Flags& flags) {
   const int64_t embedding_vector_length = 32;
 
   auto [train, test] = imdb::load_data(
-      {.num_words = top_words, .index_from = index_from, .data_dir = flags.data_dir});
+      {.num_words = top_words, .index_from = index_from, .data_dir = flags.keras.data_dir});
   auto x_train = sequence::pad_sequences(train.x, max_review_length);
   auto x_test = sequence::pad_sequences(test.x, max_review_length);
   const auto training = first_of(x_train, train.y, flags.samples);
@@ -64,13 +62,11 @@ void run(const Flags& flags) {
   model.summary();
 
   model.compile({.optimizer = "adam", .loss = "binary_crossentropy", .metrics = {"accuracy"}});
-  const auto tpu_model = tpu::keras_to_tpu_model(
-      model, {.strategy = tpu::TPUDistributionStrategy(st::TPUClusterResolver("local:v3-8"),
-                                                       {.using_single_core = flags.cores == 1})});
+  const auto tpu_model = tpu::keras_to_tpu_model(model, {.strategy = strategy});
 
   const auto history =
       tpu_model.fit(training.x, training.y,
-                    {.batch_size = 64, .epochs = flags.epochs, .validation_data = testing});
+                    {.batch_size = 64, .epochs = flags.keras.epochs, .validation_data = testing});
 
   tpu_model.save_weights(flags.weights, {.overwrite = true});
 
@@ -80,17 +76,14 @@ void run(const Flags& flags) {
   // On the TPU, six reviews need no multiple of eight here either.
   const auto cpu_model = tpu_model.sync_to_cpu();
   const auto y_pred = cpu_model.predict(testing.x[0].slice(0, 6));
-  const auto word_index = imdb::get_word_index({.data_dir = flags.data_dir});
+  const auto word_index = imdb::get_word_index({.data_dir = flags.keras.data_dir});
   for (int64_t i = 0; i < y_pred.dim(0); ++i) {
     const std::string review = imdb::decode_review(test.x[static_cast<size_t>(i)], word_index);
     std::printf("%.3f, label %d: %s\n", y_pred.as_double(i),
                 static_cast<int>(testing.y[0].as_double(i)), review.substr(0, 70).c_str());
   }
 
-  if (history.epoch.empty()) return;  // stopped by Ctrl-C
-  const auto& accuracies = history.history.at("val_acc");
-  std::printf("best val_acc %.4f, last %.4f\n",
-              *std::max_element(accuracies.begin(), accuracies.end()), accuracies.back());
+  examples::print_best(history, "val_acc");
 }
 
 }  // namespace
@@ -98,9 +91,7 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   st::CommandLine line("imdb_lstm", "Trains an LSTM on the IMDB film reviews with Keras.");
-  line.option("--data_dir", flags.data_dir, "Holds imdb/").value_name("FOLDER").show_default();
-  line.option("--cores", flags.cores, "Cores of a virtual TPU: 1 or 8").show_default();
-  line.option("--epochs", flags.epochs).show_default();
+  examples::add_keras_options(line, flags.keras, "imdb");
   line.option("--samples", flags.samples, "Reviews of each part; 0: all 25,000").show_default();
   line.option("--weights", flags.weights, "Where the weights are put")
       .value_name("FILE")

@@ -85,14 +85,7 @@ WordListDataSet load_data(const LoadOptions& options) {
   train.x.insert(train.x.end(), std::make_move_iterator(test.x.begin()),
                  std::make_move_iterator(test.x.end()));
   train.y.insert(train.y.end(), test.y.begin(), test.y.end());
-  apply_steps(train,
-              {.num_words = options.num_words,
-               .skip_top = options.skip_top,
-               .maxlen = options.maxlen,
-               .start_char = options.start_char,
-               .oov_char = options.oov_char,
-               .index_from = options.index_from},
-              "imdb");
+  apply_steps(train, steps_of(options), "imdb");
   return split_lists(std::move(train), split);
 }
 

@@ -32,14 +32,7 @@ WordListDataSet load_data(const LoadOptions& options) {
   }
   NumpyRandom random(options.seed);
   shuffle_lists(texts, random);
-  apply_steps(texts,
-              {.num_words = options.num_words,
-               .skip_top = options.skip_top,
-               .maxlen = options.maxlen,
-               .start_char = options.start_char,
-               .oov_char = options.oov_char,
-               .index_from = options.index_from},
-              "reuters");
+  apply_steps(texts, steps_of(options), "reuters");
   const double train = static_cast<double>(texts.x.size()) * (1 - options.test_split);
   return split_lists(std::move(texts), static_cast<size_t>(train));
 }

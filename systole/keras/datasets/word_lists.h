@@ -18,6 +18,17 @@ struct WordListSteps {
   int32_t index_from = 0;
 };
 
+// The steps that the options of a load_data() ask for.
+template <class LoadOptions>
+WordListSteps steps_of(const LoadOptions& options) {
+  return {.num_words = options.num_words,
+          .skip_top = options.skip_top,
+          .maxlen = options.maxlen,
+          .start_char = options.start_char,
+          .oov_char = options.oov_char,
+          .index_from = options.index_from};
+}
+
 // Texts and their classes.
 struct LabelledLists {
   std::vector<std::vector<int32_t>> x;
