@@ -10,6 +10,7 @@
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/host_client.h"
+#include "systole/runtime/host_launch.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::reference {
@@ -20,14 +21,8 @@ using runtime::CompileOptions;
 using runtime::Event;
 using runtime::ExecutableStats;
 using runtime::ExecuteOptions;
-using runtime::HostBuffer;
 using runtime::HostPlacement;
 using runtime::Result;
-
-// The buffer of an argument that the program may overwrite; null for any other.
-HostBuffer* donated_buffer(const Argument& argument) {
-  return argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
-}
 
 // The most bytes that values of `computation` take at one time while it is evaluated, its
 // parameters left out: a value lives until its last use (see Evaluator::run). As a double, which
@@ -125,72 +120,19 @@ class ReferenceExecutable : public runtime::Executable {
 
   Event execute(std::span<const Argument> arguments, std::span<const Result> results,
                 const ExecuteOptions&) override {
-    if (arguments.size() != parameters_.size() || results.size() != results_.size()) {
-      throw invalid_argument("reference: arguments and results, got {} and {}, expected {} and {}",
-                             arguments.size(), results.size(), parameters_.size(), results_.size());
-    }
-    Event failure;
-    std::vector<Tensor> inputs;
-    for (const Argument& argument : arguments) {
-      inputs.push_back(*runtime::host_elements("reference", argument, failure));
-    }
-    check_donations(arguments);
-    std::vector<Tensor> outputs;
-    if (failure.error() == nullptr) {
-      try {
-        outputs = num_replicas_ == 1 ? hlo::Evaluator().run(module_->entry(), inputs)
-                                     : run_replicas(inputs);
-      } catch (const Error& error) {
-        failure = Event::failed(error);
-      }
-    }
-    if (failure.error() != nullptr) return fail(std::move(failure), arguments, results);
-    // An output may be one of the inputs itself, which its owner may change later.
-    for (Tensor& output : outputs) output = output.clone();
-    for (const auto& [parameter, result] : module_->aliases) {
-      HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
-      const Tensor& output = outputs[static_cast<size_t>(result)];
-      if (buffer != nullptr && buffer->type() == output.type()) buffer->set_value(output.clone());
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (results[i].device != nullptr) {
-        *results[i].device = std::make_unique<HostBuffer>(std::move(outputs[i]), placements_[i]);
-      } else if (results[i].host != nullptr) {
-        runtime::copy_elements(outputs[i], *results[i].host);
-      }
-    }
-    return {};
+    const runtime::HostProgram program{.platform = "reference",
+                                       .parameters = parameters_,
+                                       .results = results_,
+                                       .placements = placements_,
+                                       .aliases = module_->aliases};
+    return runtime::launch_on_host(
+        program, arguments, results, [this](std::span<const Tensor> inputs) {
+          return num_replicas_ == 1 ? hlo::Evaluator().run(module_->entry(), inputs)
+                                    : run_replicas(inputs);
+        });
   }
 
  private:
-  void check_donations(std::span<const Argument> arguments) const {
-    for (const auto& [parameter, result] : module_->aliases) {
-      const auto p = static_cast<size_t>(parameter);
-      if (donated_buffer(arguments[p]) == nullptr || parameters_[p].byte_size() == 0) continue;
-      for (size_t i = 0; i < arguments.size(); ++i) {
-        if (i == p || arguments[i].buffer != arguments[p].buffer) continue;
-        throw invalid_argument(
-            "reference: argument {}, got the memory of argument {}, which the program updates", i,
-            p);
-      }
-    }
-  }
-
-  Event fail(Event failure, std::span<const Argument> arguments,
-             std::span<const Result> results) const {
-    for (const auto& [parameter, result] : module_->aliases) {
-      HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
-      if (buffer != nullptr) buffer->fail(failure);
-    }
-    for (size_t k = 0; k < results.size(); ++k) {
-      if (results[k].device == nullptr) continue;
-      auto buffer = std::make_unique<HostBuffer>(Tensor(results_[k]), placements_[k]);
-      buffer->fail(failure);
-      *results[k].device = std::move(buffer);
-    }
-    return failure;
-  }
-
   TensorType stacked(hlo::Value value) const {
     Dims dims = value.shape().dims();
     dims.insert(dims.begin(), num_replicas_);

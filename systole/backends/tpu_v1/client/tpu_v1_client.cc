@@ -9,6 +9,7 @@
 #include "systole/hlo/passes/expand_quantized.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/host_client.h"
+#include "systole/runtime/host_launch.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::tpu_v1 {
@@ -17,7 +18,6 @@ namespace {
 using runtime::Argument;
 using runtime::CompileOptions;
 using runtime::Event;
-using runtime::HostBuffer;
 using runtime::HostPlacement;
 using runtime::Result;
 
@@ -58,57 +58,17 @@ class TpuV1Executable : public runtime::Executable {
 
   Event execute(std::span<const Argument> arguments, std::span<const Result> results,
                 const runtime::ExecuteOptions&) override {
-    if (arguments.size() != parameters_.size() || results.size() != results_.size()) {
-      throw invalid_argument("tpu_v1: arguments and results, got {} and {}, expected {} and {}",
-                             arguments.size(), results.size(), parameters_.size(), results_.size());
-    }
-    Event failure;
-    std::vector<Tensor> inputs;
-    for (const Argument& argument : arguments)
-      inputs.push_back(*runtime::host_elements("tpu_v1", argument, failure));
-    std::vector<Tensor> outputs;
-    if (failure.error() == nullptr) {
-      try {
-        outputs = runner_->run(inputs);
-      } catch (const Error& error) {
-        failure = Event::failed(error);
-      }
-    }
-    if (failure.error() != nullptr) return fail(std::move(failure), arguments, results);
-    for (const auto& [parameter, result] : aliases_) {
-      HostBuffer* const buffer = donated(arguments[static_cast<size_t>(parameter)]);
-      if (buffer != nullptr) buffer->set_value(outputs[static_cast<size_t>(result)].clone());
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (results[i].device != nullptr) {
-        *results[i].device = std::make_unique<HostBuffer>(outputs[i].clone(), placements_[i]);
-      } else if (results[i].host != nullptr) {
-        runtime::copy_elements(outputs[i], *results[i].host);
-      }
-    }
-    return {};
+    const runtime::HostProgram program{.platform = "tpu_v1",
+                                       .parameters = parameters_,
+                                       .results = results_,
+                                       .placements = placements_,
+                                       .aliases = aliases_};
+    return runtime::launch_on_host(
+        program, arguments, results,
+        [this](std::span<const Tensor> inputs) { return runner_->run(inputs); });
   }
 
  private:
-  static HostBuffer* donated(const Argument& argument) {
-    return argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
-  }
-
-  Event fail(Event failure, std::span<const Argument> arguments,
-             std::span<const Result> results) const {
-    for (const auto& [parameter, result] : aliases_) {
-      HostBuffer* const buffer = donated(arguments[static_cast<size_t>(parameter)]);
-      if (buffer != nullptr) buffer->fail(failure);
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i].device == nullptr) continue;
-      auto buffer = std::make_unique<HostBuffer>(Tensor(results_[i]), placements_[i]);
-      buffer->fail(failure);
-      *results[i].device = std::move(buffer);
-    }
-    return failure;
-  }
-
   std::unique_ptr<StagedRunner> runner_;
   std::vector<std::shared_ptr<const HostPlacement>> placements_;
   std::vector<hlo::Module::Alias> aliases_;
