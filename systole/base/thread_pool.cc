@@ -156,8 +156,11 @@ bool ThreadPool::Impl::help_any() {
 }
 
 void ThreadPool::Impl::run_worker() {
-  while (!stop.load(std::memory_order_relaxed)) {
+  for (;;) {
     const int seen = epoch.load(std::memory_order_acquire);
+    // Read after the epoch: the destructor sets `stop` before it raises the epoch, so a worker that
+    // misses it here does not sleep on the new epoch.
+    if (stop.load(std::memory_order_relaxed)) return;
     if (help_any()) continue;
     const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
     if (spin_until(may_spin, changed)) continue;
