@@ -167,8 +167,8 @@ ThreadEvents take(ThreadBuffer& buffer, const ClockPair& start, double scale) {
   result.name = buffer.name != nullptr ? buffer.name : "";
   result.id = buffer.id;
   if (!buffer.events.empty()) {
-    const size_t oldest = static_cast<size_t>(buffer.added) % buffer.events.size();
-    std::ranges::rotate(buffer.events, buffer.events.begin() + static_cast<int64_t>(oldest));
+    const auto oldest = buffer.added % static_cast<int64_t>(buffer.events.size());
+    std::rotate(buffer.events.begin(), buffer.events.begin() + oldest, buffer.events.end());
   }
   result.dropped = buffer.added - static_cast<int64_t>(buffer.events.size());
   result.events = std::move(buffer.events);
@@ -251,7 +251,9 @@ Recording stop() {
   const std::lock_guard buffers_lock(r.buffers_mutex);
   for (const auto& buffer : r.buffers) {
     ThreadEvents thread = take(*buffer, r.begin, scale);
-    std::erase_if(thread.events, [&](const Event& e) { return e.end > result.duration_ns; });
+    // A thread may record an event late, when the recording in which it ended is over.
+    std::erase_if(thread.events,
+                  [&](const Event& e) { return e.end < 0 || e.end > result.duration_ns; });
     if (!thread.events.empty()) result.threads.push_back(std::move(thread));
   }
   std::erase_if(r.buffers, [](const auto& buffer) {
