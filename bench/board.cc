@@ -9,9 +9,9 @@
 
 #include "apps/board/logdir.h"
 #include "bench/figures.h"
+#include "bench/plain_read.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/local_file_system.h"
-#include "systole/io/wire/crc32c.h"
 
 namespace bench {
 namespace {
@@ -84,15 +84,7 @@ void plain_read(benchmark::State& state) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kBuffer);
   for (auto _ : state) {
     for (const std::string& path : EventFolder::get().files()) {
-      const auto file = systole::local_file_system().open(path);
-      uint32_t crc = 0;
-      for (uint64_t offset = 0;;) {
-        const size_t got = file->read(offset, kBuffer, buffer.get());
-        if (got == 0) break;
-        crc = systole::crc32c({buffer.get(), got}, crc);
-        offset += got;
-      }
-      benchmark::DoNotOptimize(crc);
+      benchmark::DoNotOptimize(plain_checksum(path, {buffer.get(), kBuffer}));
     }
   }
 }

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "bench/figures.h"
+#include "bench/plain_read.h"
 #include "systole/io/file_systems/local_file_system.h"
-#include "systole/io/wire/crc32c.h"
 
 namespace bench {
 namespace {
@@ -59,15 +59,7 @@ void plain(benchmark::State& state, size_t record_bytes) {
   const RecordFile& file = RecordFile::of(record_bytes);
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPlainBufferBytes);
   for (auto _ : state) {
-    const auto reader = systole::local_file_system().open(file.path());
-    uint32_t crc = 0;
-    for (uint64_t offset = 0;;) {
-      const size_t got = reader->read(offset, kPlainBufferBytes, buffer.get());
-      if (got == 0) break;
-      crc = systole::crc32c({buffer.get(), got}, crc);
-      offset += got;
-    }
-    benchmark::DoNotOptimize(crc);
+    benchmark::DoNotOptimize(plain_checksum(file.path(), {buffer.get(), kPlainBufferBytes}));
   }
 }
 

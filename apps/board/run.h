@@ -29,7 +29,7 @@ std::string_view to_string(TagKind kind);
 
 // Hashes texts of any kind alike, so that lookups copy nothing.
 struct TextHash {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): std names it
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 

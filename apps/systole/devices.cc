@@ -8,6 +8,7 @@
 #include "apps/systole/command.h"
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
+#include "systole/base/library_path.h"
 #include "systole/profile/machine.h"
 #include "systole/runtime/registry.h"
 
@@ -52,13 +53,6 @@ void print_plugin(std::string_view name, std::string_view path) {
   }
 }
 
-// The plugin that is built with this program.
-std::string own_plugin() {
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return (program.parent_path().parent_path() / "lib" / "libsystole_pjrt.so").string();
-}
-
 // Where JAX and PyTorch/XLA look for PJRT plugins: "name:path,name:path", and libtpu's own
 // variable; and our own.
 void print_plugins() {
@@ -67,7 +61,8 @@ void print_plugins() {
   const std::string plugins = environment_value("PJRT_NAMES_AND_LIBRARY_PATHS");
   std::string_view rest = plugins;
   const std::string chosen = environment_value("SYSTOLE_PJRT_PLUGIN");
-  if (const std::string own = own_plugin(); std::filesystem::exists(own)) {
+  if (const std::string own = own_library_path("libsystole_pjrt.so");
+      std::filesystem::exists(own)) {
     print_plugin("systole", own);
   }
   if (chosen.find('/') != std::string::npos) print_plugin("(default)", chosen);

@@ -136,7 +136,8 @@ struct Recording {
 };
 
 struct Options {
-  // The newest events of each thread that are kept; 64 bytes each, allocated as they come.
+  // The most events that are kept of a thread: new ones then replace the oldest. An event takes 64
+  // bytes; memory is allocated as events are recorded.
   int64_t events_per_thread = int64_t{1} << 18;
 };
 

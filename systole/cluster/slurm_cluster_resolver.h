@@ -10,10 +10,12 @@
 
 namespace systole {
 
-// Expands Slurm's list of hosts: "n[08-10,12],m" is n08 n09 n10 n12 m, as `scontrol show hostnames`
-// prints it. Errors: INVALID_ARGUMENT for another text, or for more than 100,000 hosts.
+// Expands a list of hosts in Slurm's form as `scontrol show hostnames` does: "n[08-10,12],m"
+// becomes n08, n09, n10, n12, m. Errors: INVALID_ARGUMENT for text of another form, or for more
+// than 100,000 hosts.
 std::vector<std::string> expand_host_list(std::string_view text);
-// Expands Slurm's tasks of each node: "2(x3),1" is 2 2 2 1. Errors: INVALID_ARGUMENT.
+// Expands the number of tasks of each node in Slurm's form: "2(x3),1" becomes 2, 2, 2, 1. Errors:
+// INVALID_ARGUMENT for text of another form.
 std::vector<int> expand_task_counts(std::string_view text);
 
 // Tasks are numbered over the hosts in order: those of one host listen at port_base, port_base + 1,

@@ -6,11 +6,11 @@
 // destroys.
 #pragma once
 
+// NOLINTBEGIN(readability-identifier-naming,modernize-use-using,modernize-deprecated-headers)
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-// NOLINTBEGIN(readability-identifier-naming,modernize-use-using,modernize-deprecated-headers)
 
 #ifdef __cplusplus
 extern "C" {

@@ -98,8 +98,8 @@ class Analyser {
   }
 
   void sum_ops(const std::vector<NestedSpan>& spans) {
-    for (size_t i = 0; i < spans.size(); ++i) {
-      const Event& event = *spans[i].event;
+    for (const NestedSpan& span : spans) {
+      const Event& event = *span.event;
       if (event.kind == Kind::step) {
         ProgramTimes* const program = program_of(event);
         if (program == nullptr) continue;
@@ -112,7 +112,7 @@ class Analyser {
         const auto found = programs_.find(event.arg("program", 0));
         const auto op = static_cast<size_t>(event.arg("op", 0));
         if (found == programs_.end() || op >= found->second.op_seconds.size()) continue;
-        found->second.op_seconds[op] += seconds_of(spans[i].self_ns);
+        found->second.op_seconds[op] += seconds_of(span.self_ns);
         found->second.op_runs[op] += 1;
       }
     }
@@ -216,7 +216,8 @@ class Analyser {
       result_.sampled_steps = noted / static_cast<double>(result_.steps.size());
   }
 
-  // The first step begins with its loop, which waits for its input.
+  // Returns where the first step begins: at the start of its loop, so that the loop's wait for
+  // input is part of the step; without a loop, at its own start.
   static int64_t first_begin(const std::vector<NestedSpan>& spans, size_t i) {
     const int loop = enclosing_loop(spans, i);
     return spans[loop >= 0 ? static_cast<size_t>(loop) : i].event->begin;

@@ -17,7 +17,7 @@ nlohmann::json op_profile_page(const Analysis& analysis);
 // plan alone.
 nlohmann::json memory_page(const tracing::Recording& recording, const Analysis& analysis);
 nlohmann::json pod_page(const Analysis& analysis);
-// All figures of an Analysis, which `systole profile report` prints.
+// Returns all figures of an Analysis: the file NAME.systole.json, which report.h reads.
 nlohmann::json analysis_page(const tracing::Recording& recording, const Analysis& analysis);
 
 // Returns the text of a page. Names of a program may have any encoding: what is not UTF-8 is

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "systole/base/error.h"
+#include "systole/profile/analysis.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::profile {
 namespace {
@@ -69,16 +71,6 @@ std::string time_text(double seconds) {
   return fmt::format("{:.3f} us", 1e6 * seconds);
 }
 
-std::string size_text(double bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 4) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
-}
-
 std::string shortened(const std::string& name, size_t most) {
   return name.size() <= most ? name : "..." + name.substr(name.size() - most + 3);
 }
@@ -114,10 +106,10 @@ void add_parts(const json& p, std::string& out) {
   out +=
       fmt::format("  {:<12} {:>8} {:>14} {:>14} {:>14}\n", "part", "share", "mean", "p50", "p99");
   const double steps = std::max(number(p, "steps"), 1.0);
-  for (const char* name : {"compute", "all-reduce", "input", "host", "checkpoint", "compile",
-                           "transfer", "launch", "other"}) {
-    const double seconds = number(parts, name);
-    const json& d = part(percentiles, name);
+  for (int i = 0; i < kNumParts; ++i) {
+    const std::string name(to_string(static_cast<Part>(i)));
+    const double seconds = number(parts, name.c_str());
+    const json& d = part(percentiles, name.c_str());
     out += fmt::format("  {:<12} {:>6.1f} % {:>14} {:>14} {:>14}\n", name,
                        100 * quotient(seconds, all), time_text(seconds / steps),
                        time_text(number(d, "p50")), time_text(number(d, "p99")));
@@ -248,17 +240,19 @@ void add_memory(const json& p, std::string& out) {
       "  peak of the temporaries {} at position {:.0f} of {}; on a TPU padding to 8 x 128 adds {} "
       "to "
       "{} of arrays\n",
-      text(m, "program"), size_text(number(m, "argument_bytes")),
-      size_text(number(m, "result_bytes")), size_text(number(m, "temporary_bytes")),
-      size_text(number(m, "constant_bytes")), size_text(number(m, "peak_bytes")),
-      number(m, "peak_position"), list(m, "by_position").size(),
-      size_text(number(m, "padding_bytes")), size_text(number(m, "array_bytes")));
+      text(m, "program"), runtime::bytes_text(number(m, "argument_bytes")),
+      runtime::bytes_text(number(m, "result_bytes")),
+      runtime::bytes_text(number(m, "temporary_bytes")),
+      runtime::bytes_text(number(m, "constant_bytes")),
+      runtime::bytes_text(number(m, "peak_bytes")), number(m, "peak_position"),
+      list(m, "by_position").size(), runtime::bytes_text(number(m, "padding_bytes")),
+      runtime::bytes_text(number(m, "array_bytes")));
   size_t shown = 0;
   for (const json& a : list(m, "at_peak")) {
     if (shown++ == 5) break;
     const std::string scope = text(a, "scope");
-    out += fmt::format("  {:>12}  {:<24} {} {}\n", size_text(number(a, "bytes")), text(a, "type"),
-                       scope.empty() ? text(a, "name") : scope, text(a, "source"));
+    out += fmt::format("  {:>12}  {:<24} {} {}\n", runtime::bytes_text(number(a, "bytes")),
+                       text(a, "type"), scope.empty() ? text(a, "name") : scope, text(a, "source"));
   }
 }
 

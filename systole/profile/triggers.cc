@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/profile/writer.h"
@@ -19,6 +20,7 @@
 namespace systole::profile {
 namespace {
 
+constexpr const char* kFolderVariable = "SYSTOLE_PROFILE";
 constexpr double kSecondsOfSignal = 2;
 constexpr double kSecondsOfVariable = 10;
 constexpr double kMostSeconds = 3600;
@@ -131,19 +133,14 @@ void install_signal() {
   sigaction(SIGUSR2, &action, nullptr);
 }
 
-// Returns the folder of SYSTOLE_PROFILE; null without it.
-const char* folder_of_variable() {
-  const char* const variable = std::getenv("SYSTOLE_PROFILE");
-  return variable != nullptr && *variable != '\0' ? variable : nullptr;
-}
-
 void install() {
   std::atexit(end_captures);
   install_signal();
-  if (folder_of_variable() == nullptr) return;
+  const std::string folder = environment_value(kFolderVariable);
+  if (folder.empty()) return;
   try {
     const std::lock_guard lock(triggers().mutex);
-    triggers().at_start.emplace(folder_of_variable());
+    triggers().at_start.emplace(folder);
   } catch (const std::exception& error) {
     return report_failure(error);
   }
@@ -155,10 +152,10 @@ void install() {
 void install_triggers(const char* folder) {
   static std::once_flag once;
   std::call_once(once, install);
-  const char* const variable = folder_of_variable();
+  const std::string variable = environment_value(kFolderVariable);
   const bool given = folder != nullptr && *folder != '\0';
   const std::lock_guard lock(triggers().folder_mutex);
-  triggers().folder = variable != nullptr ? variable : given ? folder : "profile";
+  triggers().folder = !variable.empty() ? variable : given ? folder : "profile";
 }
 
 }  // namespace systole::profile

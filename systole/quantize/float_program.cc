@@ -40,7 +40,8 @@ bool is_product(const Instruction& x) {
          x.operand(1).dtype() == DType::f32;
 }
 
-// The values of a broadcast as one per index of `axis`, if it has no others.
+// Returns one value for each index of `axis` of the result of a broadcast of `x`; nullopt if the
+// result varies along another axis.
 std::optional<std::vector<float>> by_channel(const Tensor& x, const Dims& dimensions, int axis,
                                              int64_t channels) {
   if (x.num_elements() == 1) {

@@ -15,8 +15,8 @@
 
 namespace systole::quantize {
 
-// A dot_general or convolution with constant weights and the operations on its channels behind it:
-// output = max(scale * product + shift, 0), the maximum only with `relu`.
+// A dot_general or convolution with constant weights and the operations on its channels that follow
+// it: output = max(scale * product + shift, 0), the maximum only with `relu`.
 struct Layer {
   std::string name;  // of the graph's node; else the opcode and a number
   hlo::Instruction* product = nullptr;

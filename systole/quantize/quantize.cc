@@ -41,7 +41,7 @@ int64_t count_products(const hlo::Module& module) {
 }
 
 // Sums over batches for one layer.
-struct Error2 {
+struct OutputError {
   double signal = 0;
   double noise = 0;
   int64_t outside = 0;
@@ -70,7 +70,7 @@ void measure(FloatProgram& program, const ActivationTypes& types, const Options&
   runtime::Client& client = runtime::client(options.backend);
   const auto original = client.compile(*with_results(program.module(), outputs));
   const auto quantized = client.compile(*observed.module);
-  std::vector<Error2> errors(outputs.size());
+  std::vector<OutputError> errors(outputs.size());
   for (const std::vector<Tensor>& batch : batches) {
     const std::vector<Tensor> wanted = runtime::run(*original, batch);
     const std::vector<Tensor> got = runtime::run(*quantized, batch);
@@ -83,7 +83,7 @@ void measure(FloatProgram& program, const ActivationTypes& types, const Options&
     const auto row =
         std::ranges::find(report.layers, observed.observed[i]->name, &LayerReport::name);
     if (row == report.layers.end()) continue;
-    const Error2& error = errors[i];
+    const OutputError& error = errors[i];
     row->sqnr = error.noise == 0 ? std::numeric_limits<double>::infinity()
                                  : 10 * std::log10(error.signal / error.noise);
     row->saturation =

@@ -69,10 +69,11 @@ struct QuantizedWeights {
   QuantizedTypePtr type;
 };
 QuantizedWeights quantize_weights(const Tensor& weights, int axis);
-// The same with one scale for all.
+// The same with one scale for the whole tensor.
 QuantizedWeights quantize_table(const Tensor& weights);
 
-// The 32-bit integers nearest to bias / scales, ties away from zero; saturates.
+// Returns bias / scales, rounded to the nearest integer (ties away from zero) and saturated to 32
+// bits. `scales`: one for all elements, or one for each.
 Tensor quantize_bias(const Tensor& bias, std::span<const double> scales);
 
 }  // namespace systole::quantize

@@ -192,7 +192,7 @@ class MpiCollective final : public Collective {
     own.push_back('\0');
     std::string all(kTextBytes * static_cast<size_t>(size()), '\0');
     gather(own.data(), kTextBytes, all.data());
-    const std::string first(all.data());
+    const std::string first = all.substr(0, all.find('\0'));
     for (int r = 1; r < size(); ++r) {
       const std::string other(all.data() + kTextBytes * static_cast<size_t>(r));
       if (other == first) continue;

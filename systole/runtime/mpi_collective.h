@@ -9,7 +9,7 @@
 namespace systole::runtime {
 
 // The exit code of a job that ended because a rank did not answer: "temporary failure" of
-// sysexits.h. Starting the job again resumes from the last checkpoint.
+// sysexits.h. The job may be started again.
 inline constexpr int kRestartExitCode = 75;
 
 // Returns how many processes the launcher has started together: OMPI_COMM_WORLD_SIZE (mpirun of
@@ -26,8 +26,8 @@ int num_launched_processes();
 // rank polls. Each operation fails with DEADLINE_EXCEEDED after `timeout` without progress, and
 // with ABORTED soon after another rank has left.
 //
-// Errors: NOT_FOUND for a library that is not there; FAILED_PRECONDITION for one that cannot be
-// loaded or has another version.
+// Errors: NOT_FOUND if SYSTOLE_MPI_LIBRARY names no file; FAILED_PRECONDITION if libsystole_mpi.so
+// cannot be loaded or was built for another version of Systole.
 std::unique_ptr<Collective> make_mpi_collective(std::chrono::milliseconds timeout);
 
 }  // namespace systole::runtime

@@ -10,6 +10,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
+#include "systole/base/library_path.h"
 #include "systole/runtime/mpi_collective.h"
 
 namespace systole::runtime {
@@ -26,9 +27,8 @@ std::string library_path() {
     throw not_found("mpi: SYSTOLE_MPI_LIBRARY, got '{}', expected a file", given);
   }
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto own = program.parent_path().parent_path() / "lib" / kLibraryName;
-  return std::filesystem::exists(own, ignored) ? own.string() : kLibraryName;
+  std::string own = own_library_path(kLibraryName);
+  return std::filesystem::exists(own, ignored) ? own : kLibraryName;
 }
 
 const MpiFunctions& load_functions() {

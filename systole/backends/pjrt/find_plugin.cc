@@ -6,22 +6,17 @@
 
 #include "systole/backends/pjrt/plugin.h"
 #include "systole/base/environment.h"
+#include "systole/base/library_path.h"
 
 namespace systole::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The plugin in the library folder of the program's build or install tree.
-std::string own_plugin() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  return (program.parent_path().parent_path() / "lib" / "libsystole_pjrt.so").string();
-}
-
 std::map<std::string, std::string, std::less<>> known_plugins() {
   std::map<std::string, std::string, std::less<>> plugins;
-  if (const std::string path = own_plugin(); fs::exists(path)) plugins["systole"] = path;
+  if (const std::string path = own_library_path("libsystole_pjrt.so"); fs::exists(path))
+    plugins["systole"] = path;
   if (const std::string path = environment_value("TPU_LIBRARY_PATH"); !path.empty()) {
     plugins["tpu"] = path;
   }

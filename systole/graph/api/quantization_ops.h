@@ -25,14 +25,15 @@ struct FakeQuantArgsOptions {
   std::string name = {};
 };
 
-// The f32 inputs, clamped to [min, max] and rounded to one of its values. The gradient is that of
-// the output inside of the range, and 0 outside.
+// Clamps f32 inputs to [min, max] and rounds them to the nearest of 2^num_bits values, evenly
+// spaced over the range (2^num_bits - 1 values with narrow_range). The gradient is the
+// output's inside of the range and 0 outside.
 Output fake_quant_with_min_max_args(const Input& inputs, const FakeQuantArgsOptions& options = {});
 Output fake_quant_with_min_max_args_gradient(const Input& gradients, const Input& inputs,
                                              const FakeQuantArgsOptions& options = {});
 
-// The same with the range in scalars, usually variables; 0 everywhere if both are 0. Gradients
-// outside of the range go to `min` or `max`.
+// The same with the range in scalars, usually variables. The output is 0 if both are 0. The
+// gradients of inputs outside of the range are added to that of `min` or `max`.
 Output fake_quant_with_min_max_vars(const Input& inputs, const Input& min, const Input& max,
                                     const FakeQuantOptions& options = {});
 struct FakeQuantGradients {

@@ -152,7 +152,7 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
     return computes_elements(*root.def) || (step.is_fusion() && root.def->is(Opcode::concatenate));
   };
   if (!std::ranges::all_of(roots, of_elements)) return false;
-  // The parts of a concatenation are not written at the index at which an operand is read.
+  // A concatenation writes an element at another index than that at which it reads the operand.
   if (!computes_elements(*roots[static_cast<size_t>(result)].def)) return false;
   ElementAccess access(step);
   std::vector<Affine> at;

@@ -304,7 +304,8 @@ class HloNetworkMaker {
 
   // -- Functions and bounds
 
-  // Returns the layer that makes an array, if only one op reads the array, reshaped or not.
+  // Returns the layer that writes an array if exactly one op reads the array, directly or through
+  // reshapes; null otherwise.
   NetworkLayer* only_read_by_one(int index) {
     size_t readers = 0;
     for (const auto& [value, array] : arrays_) {

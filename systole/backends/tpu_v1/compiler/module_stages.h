@@ -9,19 +9,20 @@
 
 namespace systole::tpu_v1 {
 
-// A part of a module. Values that stages hand on have numbers.
+// A part of a module that runs on one device. Values that cross from one stage to another are named
+// by their index in StagedModule::values.
 struct ModuleStage {
   std::unique_ptr<hlo::Module> host;  // a module for the host; null: a program of the machine
   Program program;                    // ports "input0", "input1"..., "output0"...
   CompileReport report;
-  std::vector<int> inputs;  // numbers of values: of the parameters of `host`, or of input ports
-  std::vector<int> outputs;
+  std::vector<int> inputs;   // indices of values: by parameter of `host`, or by input port
+  std::vector<int> outputs;  // the same, by result of `host` or by output port
 };
 
 struct StagedModule {
-  std::vector<TensorType> values;  // by number; the parameters of main come first
+  std::vector<TensorType> values;  // the parameters of main come first
   std::vector<ModuleStage> stages;
-  std::vector<int> results;  // numbers of main's results
+  std::vector<int> results;  // indices of the values that main returns
 
   bool uses_machine() const;
 };
