@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/keras/fields.h"
@@ -136,6 +137,18 @@ TEST(InitializerTest, OrthogonalMatricesAreOrthonormal) {
         EXPECT_NEAR(product, a == b ? 4 : 0, 1e-5);
       }
     }
+  }
+}
+
+// The classes without a distribution have tests of their own above.
+TEST(InitializerTest, EveryClassHasARow) {
+  std::set<std::string> tested = {"Zeros", "Ones", "Constant", "Identity", "Orthogonal"};
+  for (const DistributionCase& row : distribution_cases()) {
+    tested.insert(row.initializer.object().class_name);
+  }
+  for (const ClassDoc& known : JsonType<InitializerSpec>::classes()) {
+    if (!known.arguments) continue;  // a program's
+    EXPECT_TRUE(tested.contains(known.name)) << known.name;
   }
 }
 

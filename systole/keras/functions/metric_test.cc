@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
@@ -54,18 +55,29 @@ TEST(MetricTest, AccuraciesCountWhatIsRight) {
     top_5.push_back(rank_of(p, n, label) < 5 ? 1 : 0);
     top_2.push_back(rank_of(p, n, label) < 2 ? 1 : 0);
   }
-  expect_all_near(metric_value("categorical_accuracy", one_hot, p), right, 0);
-  expect_all_near(metric_value("sparse_categorical_accuracy", index, p), right, 0);
-  expect_all_near(metric_value("sparse_categorical_accuracy", index.reshape({kExamples}), p), right,
-                  0);
-  expect_all_near(metric_value("top_k_categorical_accuracy", one_hot, p), top_5, 0);
-  expect_all_near(metric_value("sparse_top_k_categorical_accuracy", index, p), top_5, 0);
+  std::set<std::string> tested;
+  const auto value = [&](const char* name, const Tensor& target, const Tensor& prediction) {
+    tested.insert(name);
+    return metric_value(name, target, prediction);
+  };
+  expect_all_near(value("categorical_accuracy", one_hot, p), right, 0);
+  expect_all_near(value("sparse_categorical_accuracy", index, p), right, 0);
+  expect_all_near(value("sparse_categorical_accuracy", index.reshape({kExamples}), p), right, 0);
+  expect_all_near(value("top_k_categorical_accuracy", one_hot, p), top_5, 0);
+  expect_all_near(value("sparse_top_k_categorical_accuracy", index, p), top_5, 0);
   expect_all_near(metric_value(top_k_categorical_accuracy(2), one_hot, p), top_2, 0);
   expect_all_near(metric_value(sparse_top_k_categorical_accuracy(2), index, p), top_2, 0);
 
   const Tensor t = Tensor::of<float>({2, 4}, {1, 0, 1, 0, 1, 1, 0, 0});
   const Tensor q = Tensor::of<float>({2, 4}, {0.9F, 0.4F, 0.5F, 0.6F, 0.6F, 0.7F, 0.1F, 0.2F});
-  expect_all_near(metric_value("binary_accuracy", t, q), {0.5, 1}, 0);
+  expect_all_near(value("binary_accuracy", t, q), {0.5, 1}, 0);
+
+  // Losses as metrics are those of LossTest; the names that depend on the loss follow below.
+  for (const std::string& name : loss_names()) tested.insert(name);
+  tested.insert({"accuracy", "acc", "crossentropy", "ce"});
+  for (const std::string& name : metric_names()) {
+    EXPECT_TRUE(tested.contains(name) || name.starts_with("test_")) << name;
+  }
 }
 
 TEST(MetricTest, AccuracyFitsOutputTargetsAndLoss) {

@@ -95,10 +95,12 @@ TEST(RegularizerTest, SumsAbsoluteValuesAndSquares) {
     double l1;
     double l2;
   };
+  std::set<std::string> tested;
   for (const Row& row :
        {Row{"l1", 0.01, 0}, Row{"l2", 0, 0.01}, Row{"l1_l2", 0.01, 0.01},
         Row{regularizers::l1(0.5), 0.5, 0}, Row{regularizers::l2(0.25), 0, 0.25},
         Row{regularizers::l1_l2(0.5, 0.25), 0.5, 0.25}, Row{regularizers::L1L2(), 0, 0}}) {
+    tested.insert(row.regularizer.object().class_name);
     const double expected = row.l1 * absolute + row.l2 * squares;
     expect_all_near(value_of([&] { return row.regularizer.function()(constant(w)); }), {expected},
                     1e-6);
@@ -107,6 +109,9 @@ TEST(RegularizerTest, SumsAbsoluteValuesAndSquares) {
     EXPECT_EQ(Type::to_json(Type::from_json(json)), json);
     expect_all_near(value_of([&] { return Type::from_json(json).function()(constant(w)); }),
                     {expected}, 1e-6);
+  }
+  for (const ClassDoc& known : JsonType<RegularizerSpec>::classes()) {
+    EXPECT_TRUE(tested.contains(known.name) || !known.arguments) << known.name;
   }
   register_regularizer("TestSum", [](const Json& config) -> RegularizerFn {
     return [scale = config.at("scale").get<double>()](const Output& x) {
@@ -150,6 +155,7 @@ TEST(ConstraintTest, ProjectWeights) {
     return std::min(std::max(x, low), high);
   };
   using namespace constraints;  // NOLINT(google-build-using-namespace): a table of their names
+  std::set<std::string> tested = {NonNeg().object().class_name};
   for (const Row& row : {
            Row{"max_norm", 0, [&](double n) { return clip(n, 0, 2) / (1e-7 + n); }},
            Row{MaxNorm(0.5, 1), 1, [&](double n) { return clip(n, 0, 0.5) / (1e-7 + n); }},
@@ -160,6 +166,7 @@ TEST(ConstraintTest, ProjectWeights) {
                [&](double n) { return (0.25 * clip(n, 0.5, 1.5) + 0.75 * n) / (1e-7 + n); }},
        }) {
     SCOPED_TRACE(row.constraint.object().class_name);
+    tested.insert(row.constraint.object().class_name);
     const std::vector<double> expected = rescaled(w, row.axis, row.scale);
     using Type = JsonType<ConstraintSpec>;
     const Json json = Type::to_json(row.constraint);
@@ -171,6 +178,9 @@ TEST(ConstraintTest, ProjectWeights) {
   for (int64_t i = 0; i < 12; ++i) positive.push_back(std::max(w.as_double(i), 0.0));
   for (const ConstraintSpec& constraint : {NonNeg(), ConstraintSpec("non_neg")}) {
     expect_all_near(value_of([&] { return constraint.function()(constant(w)); }), positive, 0);
+  }
+  for (const ClassDoc& known : JsonType<ConstraintSpec>::classes()) {
+    EXPECT_TRUE(tested.contains(known.name) || !known.arguments) << known.name;
   }
   EXPECT_THAT(error_of([] { ConstraintSpec("max_nrm"); }),
               HasSubstr("Unknown constraint: max_nrm, did you mean 'max_norm'?"));

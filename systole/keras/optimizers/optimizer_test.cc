@@ -7,10 +7,12 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
 namespace {
@@ -81,6 +83,32 @@ std::vector<OptimizerCase> gradient_cases() {
            return 0.1 * g / (std::sqrt(a[i]) + 1e-7);
          });
        }},
+      {"rmsprop with other numbers",
+       [] { return optimizers::RMSprop(0.02, {.rho = 0.5, .epsilon = 0.01}); },
+       [] {
+         return elementwise([a = Vector{}](size_t i, double g, int) mutable {
+           a[i] = 0.5 * a[i] + 0.5 * g * g;
+           return 0.02 * g / (std::sqrt(a[i]) + 0.01);
+         });
+       }},
+      {"adagrad with other numbers",
+       [] { return optimizers::Adagrad(0.2, {.epsilon = 0.1, .decay = 0.5}); },
+       [] {
+         return elementwise([a = Vector{}](size_t i, double g, int t) mutable {
+           a[i] += g * g;
+           return decayed(0.2, 0.5, t) * g / (std::sqrt(a[i]) + 0.1);
+         });
+       }},
+      {"adadelta with other numbers",
+       [] { return optimizers::Adadelta(0.5, {.rho = 0.75, .epsilon = 0.01, .decay = 0.1}); },
+       [] {
+         return elementwise([a = Vector{}, d = Vector{}](size_t i, double g, int t) mutable {
+           a[i] = 0.75 * a[i] + 0.25 * g * g;
+           const double u = g * std::sqrt(d[i] + 0.01) / std::sqrt(a[i] + 0.01);
+           d[i] = 0.75 * d[i] + 0.25 * u * u;
+           return decayed(0.5, 0.1, t) * u;
+         });
+       }},
       {"adadelta", [] { return optimizers::Adadelta(); },
        [] {
          return elementwise([a = Vector{}, d = Vector{}](size_t i, double g, int) mutable {
@@ -115,6 +143,29 @@ std::vector<OptimizerCase> moment_cases() {
                return rate * m[i] / (std::sqrt(top[i]) + 1e-7);
              });
        }},
+      {"adam with other numbers",
+       [] { return optimizers::Adam(0.02, {.beta_1 = 0.5, .epsilon = 0.1, .decay = 0.25}); },
+       [] {
+         return elementwise([m = Vector{}, v = Vector{}](size_t i, double g, int t) mutable {
+           m[i] = 0.5 * m[i] + 0.5 * g;
+           v[i] = 0.999 * v[i] + 0.001 * g * g;
+           const double rate = decayed(0.02, 0.25, t) * std::sqrt(1 - std::pow(0.999, t)) /
+                               (1 - std::pow(0.5, t));
+           return rate * m[i] / (std::sqrt(v[i]) + 0.1);
+         });
+       }},
+      {"adamax with other numbers",
+       [] {
+         return optimizers::Adamax(
+             0.02, {.beta_1 = 0.5, .beta_2 = 0.75, .epsilon = 0.1, .decay = 0.25});
+       },
+       [] {
+         return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {
+           m[i] = 0.5 * m[i] + 0.5 * g;
+           u[i] = std::max(0.75 * u[i], std::abs(g));
+           return decayed(0.02, 0.25, t) / (1 - std::pow(0.5, t)) * m[i] / (u[i] + 0.1);
+         });
+       }},
       {"adamax", [] { return optimizers::Adamax(0.01); },
        [] {
          return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {
@@ -148,13 +199,16 @@ TEST(OptimizerTest, TenStepsFollowTheFormulas) {
   const Vector x = {1.5, -0.5};
   const Tensor inputs = Tensor::of<float>({1, 2}, {1.5F, -0.5F});
   const Tensor target = Tensor::of<float>({1, 1}, {2.0F});
+  std::set<std::string> tested;
   std::vector<OptimizerCase> rows = gradient_cases();
   std::ranges::move(moment_cases(), std::back_inserter(rows));
   for (const OptimizerCase& row : rows) {
     SCOPED_TRACE(row.name);
     const Sequential model({layers::Dense(1, {.use_bias = false, .input_shape = Shape{2}})});
     model.set_weights({Tensor::of<float>({2, 1}, {0.25F, 1.0F})});
-    model.compile({.optimizer = row.make(), .loss = "mse"});
+    const OptimizerSpec optimizer = row.make();
+    tested.insert(optimizer->class_name());
+    model.compile({.optimizer = optimizer, .loss = "mse"});
     Vector w = {0.25, 1.0};
     const Rule rule = row.rule();
     for (int t = 1; t <= 10; ++t) {
@@ -167,6 +221,9 @@ TEST(OptimizerTest, TenStepsFollowTheFormulas) {
             << "step " << t;
       }
     }
+  }
+  for (OptimizerClass (*const file)() : optimizer_class_files()) {
+    EXPECT_TRUE(tested.contains(file().name)) << file().name;
   }
 }
 
