@@ -51,6 +51,7 @@ void add_input_figures();
 void add_iris_figures();
 void add_jpeg_figures();
 void add_keras_figures();
+void add_keras_mnist_figures();
 void add_matmul_figures();
 void add_mnist_train_figures();
 void add_plugin_figures();

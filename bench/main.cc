@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   bench::add_conv_figures();
   bench::add_jpeg_figures();
   bench::add_keras_figures();
+  bench::add_keras_mnist_figures();
   bench::add_matmul_figures();
   bench::add_mnist_train_figures();
   bench::add_plugin_figures();
