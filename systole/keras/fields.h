@@ -27,6 +27,13 @@ namespace systole::keras {
 template <class T>
 struct JsonType;
 
+// What a configuration has for an argument of type T.
+template <class T>
+constexpr ArgumentKind argument_kind() {
+  if constexpr (requires { JsonType<T>::kind; }) return JsonType<T>::kind;
+  return ArgumentKind::value;
+}
+
 inline Error wrong_json(const Json& got, std::string_view expected) {
   return invalid_argument("got {}, expected {}", got.dump(), expected);
 }
@@ -80,6 +87,7 @@ struct JsonType<std::string> {
 template <class T>
 struct JsonType<std::vector<T>> {
   static constexpr std::string_view name = "a list";
+  static constexpr ArgumentKind kind = argument_kind<T>();
   static Json to_json(const std::vector<T>& values) {
     Json list = Json::array();
     for (const T& value : values) list.push_back(JsonType<T>::to_json(value));
@@ -97,6 +105,7 @@ struct JsonType<std::vector<T>> {
 template <class T>
 struct JsonType<std::optional<T>> {
   static constexpr std::string_view name = JsonType<T>::name;
+  static constexpr ArgumentKind kind = argument_kind<T>();
   static Json to_json(const std::optional<T>& value) {
     return value ? JsonType<T>::to_json(*value) : Json(nullptr);
   }
@@ -147,10 +156,15 @@ struct Field {
   std::string type;  // for docs and errors
   std::function<Json(const O&)> get;
   std::function<void(O&, const Json&)> set;
+  ArgumentKind kind = ArgumentKind::value;
+  std::vector<ClassDoc> (*classes)() = nullptr;  // of an object
+  bool required = false;
 };
 
 template <class O, class T>
 Field<O> field(const std::string& name, T O::*member) {
+  std::vector<ClassDoc> (*classes)() = nullptr;
+  if constexpr (requires { JsonType<T>::classes; }) classes = &JsonType<T>::classes;
   return {.name = name,
           .type = std::string(JsonType<T>::name),
           .get = [member](const O& options) { return JsonType<T>::to_json(options.*member); },
@@ -160,7 +174,17 @@ Field<O> field(const std::string& name, T O::*member) {
                   if (json.is_null()) return;  // TensorFlow.js writes null for the default
                 }
                 options.*member = JsonType<T>::from_json(json);
-              }};
+              },
+          .kind = argument_kind<T>(),
+          .classes = classes};
+}
+
+// The field of an argument that has no default.
+template <class O, class T>
+Field<O> required(const std::string& name, T O::*member) {
+  Field<O> made = field(name, member);
+  made.required = true;
+  return made;
 }
 
 }  // namespace systole::keras

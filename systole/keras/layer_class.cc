@@ -32,6 +32,11 @@ Registry& registry() {
   return made;
 }
 
+template <class T>
+void check_json(const Json& json) {
+  static_cast<void>(JsonType<T>::from_json(json));
+}
+
 Shape shape_from_json(const Json& json) {
   Dims dims;
   for (const Json& size : json) {
@@ -41,6 +46,12 @@ Shape shape_from_json(const Json& json) {
 }
 
 }  // namespace
+
+void check_layer_size(std::string_view layer, std::string_view argument, int64_t size) {
+  if (size >= 1 && size <= kMaxLayerSize) return;
+  throw invalid_argument("{}: {}, got {}, expected an integer from 1 to {}", layer, argument, size,
+                         kMaxLayerSize);
+}
 
 const LayerClass& find_layer_class(const std::string& name) {
   const Registry& all = registry();
@@ -60,6 +71,17 @@ std::vector<std::string> layer_class_names() {
 
 void register_layer_class(LayerClass layer_class) { registry().add(std::move(layer_class)); }
 
+std::vector<ArgumentDoc> common_argument_docs() {
+  return {{.name = "name",
+           .type = std::string(JsonType<std::string>::name),
+           .default_value = "",
+           .check = check_json<std::string>},
+          {.name = "trainable",
+           .type = std::string(JsonType<bool>::name),
+           .default_value = true,
+           .check = check_json<bool>}};
+}
+
 CommonArguments take_common_arguments(Json& config) {
   CommonArguments common;
   const auto take = [&](const char* key) -> std::optional<Json> {
@@ -69,8 +91,10 @@ CommonArguments take_common_arguments(Json& config) {
     config.erase(it);
     return value.is_null() ? std::nullopt : std::optional(std::move(value));
   };
-  if (const auto name = take("name")) common.name = name->get<std::string>();
-  if (const auto trainable = take("trainable")) common.trainable = trainable->get<bool>();
+  if (const auto name = take("name")) common.name = JsonType<std::string>::from_json(*name);
+  if (const auto trainable = take("trainable")) {
+    common.trainable = JsonType<bool>::from_json(*trainable);
+  }
   if (const auto shape = take("batch_input_shape")) {
     common.batch_input_shape = shape_from_json(*shape);
   }

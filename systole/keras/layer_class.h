@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -18,6 +19,12 @@ namespace systole::keras {
 // `shape` after a batch dimension.
 Shape with_batch(int64_t batch, const Shape& shape);
 
+// The largest size of an axis that a layer's argument may ask for.
+inline constexpr int64_t kMaxLayerSize = INT32_MAX;
+// Checks a size that a layer's argument asks for. Errors: INVALID_ARGUMENT `<layer>: <argument>,
+// got <size>, expected an integer from 1 to 2147483647`.
+void check_layer_size(std::string_view layer, std::string_view argument, int64_t size);
+
 // Arguments that every layer takes. Options structs of layers repeat the fields.
 struct CommonArguments {
   std::string name;  // unique_layer_name() when empty
@@ -30,7 +37,16 @@ struct ArgumentDoc {
   std::string name;
   std::string type;
   Json default_value;  // discarded (see Json::is_discarded) for a required argument
+  ArgumentKind kind = ArgumentKind::value;
+  std::vector<ClassDoc> (*classes)() = nullptr;  // of an object
+  // Errors: INVALID_ARGUMENT `got <json>, expected <type>`. Null where any value may stand.
+  std::function<void(const Json&)> check = nullptr;
+
+  bool required() const { return default_value.is_discarded(); }
 };
+
+// Those of CommonArguments that every configuration may have.
+std::vector<ArgumentDoc> common_argument_docs();
 
 // A class of layers as files, YAML and docs know it. `name` is Keras's: "Dense".
 struct LayerClass {
@@ -56,6 +72,7 @@ Layer layer_from_json(const Json& json);
 template <>
 struct JsonType<Layer> {
   static constexpr std::string_view name = "a layer";
+  static constexpr ArgumentKind kind = ArgumentKind::layer;
   static Json to_json(const Layer& layer) { return layer_to_json(*layer.definition()); }
   static Layer from_json(const Json& json) {
     if (!json.is_object() || !json.contains("class_name")) throw wrong_json(json, name);
@@ -97,7 +114,7 @@ class LayerOf : public Base {
   const Options options_;
 };
 
-// Options with the arguments of a configuration.
+// Options with the arguments of a configuration. Errors: as LayerClass::from_config.
 template <class Derived, class Options>
 Options options_from(Json config) {
   Options options;
@@ -120,6 +137,11 @@ Options options_from(Json config) {
       throw invalid_argument("{}: {}, {}", Derived::kClassName, key, error.what());
     }
   }
+  for (const Field<Options>& field : fields) {
+    if (!field.required || config.contains(field.name)) continue;
+    throw invalid_argument("{}: {}, got none, expected {}", Derived::kClassName, field.name,
+                           field.type);
+  }
   return options;
 }
 
@@ -129,7 +151,16 @@ LayerClass layer_class(std::vector<std::string> aliases = {}) {
   LayerClass made{.name = std::string(Derived::kClassName), .aliases = std::move(aliases)};
   const Options defaults;
   for (const Field<Options>& field : Derived::fields()) {
-    made.arguments.push_back({field.name, field.type, field.get(defaults)});
+    made.arguments.push_back(
+        {.name = field.name,
+         .type = field.type,
+         .default_value = field.required ? Json(Json::value_t::discarded) : field.get(defaults),
+         .kind = field.kind,
+         .classes = field.classes,
+         .check = [field](const Json& json) {
+           Options options;
+           field.set(options, json);
+         }});
   }
   made.from_config = [](const Json& given) -> std::shared_ptr<LayerDefinition> {
     Json config = given;
@@ -153,6 +184,9 @@ std::shared_ptr<LayerDefinition> make_layer(Options options, SourceLocation wher
   }
   auto layer = std::make_shared<Derived>(std::move(options));
   apply_common(*layer, common);
+  if constexpr (requires { layer->options().weights; }) {
+    layer->set_initial_weights(layer->options().weights);
+  }
   return layer;
 }
 

@@ -99,11 +99,11 @@ TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
 TEST_F(TrainCommands, BadInput) {
   EXPECT_THAT(run_program("systole train").output, HasSubstr("configuration file, got none"));
   EXPECT_THAT(run_program("systole train nowhere.yaml").output, HasSubstr("nowhere.yaml"));
-  const ProgramResult typo = run("train", "--set model.layers.0.dense.unit=3");
+  const ProgramResult typo = run("train", "--set model.layers.0.Dense.unit=3");
   EXPECT_EQ(typo.status, 1);
   EXPECT_THAT(typo.output, HasSubstr("did you mean 'units'?"));
-  EXPECT_THAT(run("train", "--set model.layers.0.dense.units=-3").output,
-              HasSubstr("--set model.layers.0.dense.units: dense units, got -3, expected an"));
+  EXPECT_THAT(run("train", "--set model.layers.0.Dense.units=-3").output,
+              HasSubstr("--set model.layers.0.Dense.units: Dense: units, got -3, expected an"));
   EXPECT_THAT(run("evaluate").output, HasSubstr("Could not find trained model in model_dir"));
   EXPECT_THAT(run("train", "--set data.train=").output, HasSubstr("pipeline, got nothing"));
   EXPECT_THAT(run("predict", "--input x.npy").output,

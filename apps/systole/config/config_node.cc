@@ -116,6 +116,8 @@ bool ConfigNode::is_list() const { return present() && value_->node.IsSequence()
 bool ConfigNode::is_scalar() const { return present() && value_->node.IsScalar(); }
 bool ConfigNode::is_null() const { return present() && value_->node.IsNull(); }
 
+bool ConfigNode::is_quoted() const { return is_scalar() && value_->node.Tag() == "!"; }
+
 ConfigNode ConfigNode::parse(const std::string& yaml, const std::string& file) {
   auto document = std::make_shared<Document>();
   document->file = file;

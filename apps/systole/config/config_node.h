@@ -28,6 +28,8 @@ class ConfigNode {
   bool is_list() const;
   bool is_scalar() const;
   bool is_null() const;
+  // Whether it is a scalar in quotation marks, which is a text whatever it looks like.
+  bool is_quoted() const;
 
   // The value of a key of a map; absent if the key is. Errors of an absent value have this place.
   ConfigNode operator[](const std::string& name) const;
@@ -54,7 +56,7 @@ class ConfigNode {
   SourceLocation where() const;
 
   // Sets the value at a path of keys and list indices: "train.max_steps",
-  // "model.layers.0.dense.units". Creates missing maps. `yaml` may be any value.
+  // "model.layers.0.Dense.units". Creates missing maps. `yaml` may be any value.
   void set(const std::string& path, const std::string& yaml);
 
  private:

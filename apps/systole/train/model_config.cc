@@ -1,4 +1,5 @@
 // The sections model, loss, optimizer and metrics, as a model_fn.
+#include "apps/systole/train/layer_stack.h"
 #include "apps/systole/train/model_tables.h"
 #include "apps/systole/train/training_config.h"
 #include "systole/graph/api/where_scope.h"
@@ -9,20 +10,14 @@ namespace systole::app {
 namespace {
 
 constexpr ConfigKey kModelKeys[] = {
-    {"layers", "list", "required", "Layers of the table below, with arguments."},
+    {"layers", "list", "required", "Layers of Keras, one after the other; see below."},
     {"feature", "text", "", "Feature for the first layer; needed if there are several."}};
-
-// A layer and its line in the file. Nodes that the layer adds carry this line in errors.
-struct PlacedLayer {
-  Layer layer;
-  ConfigNode node;
-};
 
 // The parsed parts of a model. Immutable after parsing.
 struct ModelParts {
   std::string feature;
   ConfigNode features_node;
-  std::vector<PlacedLayer> layers;
+  std::vector<LayerConfig> layers;
   ConfigNode loss_node;
   Loss loss;
   ConfigNode optimizer_node;
@@ -71,11 +66,11 @@ MetricMap metrics_of(const ModelParts& parts, const Output& labels, const HeadOu
 }
 
 TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
-                       const Nest<Output>& labels, Mode mode) {
-  Output x = input_of(features, parts);
-  for (const PlacedLayer& placed : parts.layers) {
-    x = placed_at(placed.node, [&] { return placed.layer(x, mode); });
-  }
+                       const Nest<Output>& labels, Mode mode, const Params& params) {
+  const int64_t replicas =
+      params.contains("context") ? params["context"].as<TPUContext>().num_replicas() : 1;
+  LayerStack layers(parts.layers, mode == Mode::train, replicas);
+  const Output x = layers(input_of(features, parts));
   const WhereScope where(parts.loss_node.where());
   const HeadOutputs outputs = head_outputs(parts.loss.head, x);
   TPUEstimatorSpec spec{.mode = mode, .predictions = predictions_of(outputs)};
@@ -89,8 +84,9 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
     spec.eval_metric_ops = metrics_of(parts, labels.leaf(), outputs);
   } else {
     spec.train_op = placed_at(parts.optimizer_node, [&] {
-      return CrossShardOptimizer(parts.optimizer())
-          .minimize(spec.loss, {.global_step = get_global_step()});
+      return layers.with_constraints(
+          CrossShardOptimizer(parts.optimizer())
+              .minimize(spec.loss, {.global_step = get_global_step()}));
     });
   }
   return spec;
@@ -124,7 +120,7 @@ ModelFn parse_model(const ConfigNode& root) {
   parts->features_node = model.has("feature") ? model.find("feature") : root["model"];
   for (const ConfigNode& item :
        model.require("layers", "a list of layers").items("model layers", "a list of layers")) {
-    parts->layers.push_back({make_named(item, "layer", layer_table()), item});
+    parts->layers.push_back(parse_layer(item));
   }
   const auto required = [&](const char* name, const char* wanted) {
     if (!root[name].present()) throw root.error("config", std::string("no ") + name, wanted);
@@ -136,7 +132,7 @@ ModelFn parse_model(const ConfigNode& root) {
   parts->optimizer = make_named(parts->optimizer_node, "optimizer", optimizer_table());
   add_metrics(root["metrics"], *parts);
   return [parts](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
-                 const Params&) { return build(*parts, features, labels, mode); };
+                 const Params& params) { return build(*parts, features, labels, mode, params); };
 }
 
 }  // namespace systole::app

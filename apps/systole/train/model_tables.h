@@ -1,4 +1,4 @@
-// The layers, losses, metrics and optimizers that a configuration file may name.
+// The losses, metrics and optimizers that a configuration file may name.
 #pragma once
 
 #include <functional>
@@ -6,21 +6,10 @@
 #include <string>
 
 #include "apps/systole/config/config_section.h"
-#include "systole/estimator/mode.h"
-#include "systole/train/layers.h"
 #include "systole/train/metrics.h"
 #include "systole/train/optimizer.h"
 
 namespace systole::app {
-
-// Adds a layer to the current graph.
-using Layer = std::function<Output(const Output& x, Mode mode)>;
-std::span<const ConfigRow<Layer>> layer_table();
-
-// Initial values of variables, and penalties on them.
-std::span<const ConfigRow<Initializer>> initializer_table();
-std::span<const ConfigRow<layers::Regularizer>> regularizer_table();
-std::span<const std::pair<const char*, Output (*)(const Output&)>> activation_table();
 
 // The meaning of a model's last layer, decided by its loss.
 enum class Head : uint8_t { softmax, sigmoid, probability, regression };

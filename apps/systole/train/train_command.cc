@@ -80,7 +80,7 @@ CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options) 
 
 void add_config_overrides(CommandLine& line, TrainingOverrides& overrides) {
   line.option("--set", overrides.set,
-              "Replaces or adds a value of the file: model.layers.0.dense.units=64")
+              "Replaces or adds a value of the file: model.layers.0.Dense.units=64")
       .value_name("PATH=VALUE")
       .one_each();
   line.option("--model_dir", overrides.model_dir, "Overrides run_config.model_dir of the file")

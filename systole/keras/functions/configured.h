@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,21 @@
 #include "systole/keras/json.h"
 
 namespace systole::keras {
+
+// What a configuration has for an argument of a layer.
+enum class ArgumentKind : uint8_t {
+  value,   // a number, a text, a list
+  object,  // the class of an initializer, a regularizer or a constraint, with its arguments
+  layer,   // a layer, or a list of layers
+};
+
+// A class of a ClassTable, for docs and checks.
+struct ClassDoc {
+  std::string name;
+  std::vector<std::string> aliases;
+  // Names of arguments; nullopt for a program's own class, which may take any.
+  std::optional<std::vector<std::string>> arguments;
+};
 
 // A function of type F with the class name and configuration that files know it by.
 template <class F>
@@ -33,14 +49,18 @@ class ClassTable {
   using Make = std::function<F(const Json& config)>;
   explicit ClassTable(std::string kind) : kind_(std::move(kind)) {}
 
-  void add(const std::string& class_name, std::vector<std::string> aliases, Make make) {
+  // `arguments`: the names that a configuration may have; files of other versions may have more.
+  void add(const std::string& class_name, std::vector<std::string> aliases, Make make,
+           std::optional<std::vector<std::string>> arguments = std::nullopt) {
     if (!makers_.emplace(class_name, std::move(make)).second) {
       throw make_error(Code::already_exists, "{} '{}' is registered already", kind_, class_name);
     }
-    for (std::string& alias : aliases) aliases_.emplace(std::move(alias), class_name);
+    for (const std::string& alias : aliases) aliases_.emplace(alias, class_name);
+    docs_.push_back({class_name, std::move(aliases), std::move(arguments)});
   }
 
-  // Errors: NOT_FOUND with the nearest name.
+  // Errors: NOT_FOUND with the nearest name; INVALID_ARGUMENT for a configuration with a value of
+  // another type.
   Configured<F> make(const std::string& name, Json config = Json::object()) const {
     const auto alias = aliases_.find(name);
     const std::string& class_name = alias == aliases_.end() ? name : alias->second;
@@ -49,8 +69,14 @@ class ClassTable {
       const std::vector<std::string> known = names();
       throw not_found("Unknown {}: {}{}", kind_, name, did_you_mean(name, known));
     }
-    F function = it->second(config);
-    return {.class_name = class_name, .config = std::move(config), .function = std::move(function)};
+    try {
+      F function = it->second(config);
+      return {
+          .class_name = class_name, .config = std::move(config), .function = std::move(function)};
+    } catch (const Json::exception&) {
+      throw invalid_argument("{}: arguments, got {}, expected an object with values of their types",
+                             class_name, config.dump());
+    }
   }
 
   // From {"class_name": ..., "config": {...}} or a name.
@@ -68,6 +94,9 @@ class ClassTable {
     return {{"class_name", object.class_name}, {"config", object.config}};
   }
 
+  // In the order in which they were added.
+  const std::vector<ClassDoc>& docs() const { return docs_; }
+
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [name, make] : makers_) all.push_back(name);
@@ -79,6 +108,7 @@ class ClassTable {
   std::string kind_;
   std::map<std::string, Make> makers_;
   std::map<std::string, std::string> aliases_;
+  std::vector<ClassDoc> docs_;
 };
 
 // null for none. Errors: UNIMPLEMENTED for a function without a class name.

@@ -17,33 +17,43 @@ Output max_norm(const Output& w, double max_value, int64_t axis) {
   return w * (clip_by_value(norm, 0.0F, max_value) / (norm + kNormEpsilon));
 }
 
-Output min_max_norm(const Output& w, const Json& config) {
-  const Output norm = norm_along(w, config.value("axis", int64_t{0}));
-  const double rate = config.value("rate", 1.0);
-  const Output desired =
-      clip_by_value(norm, config.value("min_value", 0.0), config.value("max_value", 1.0)) * rate +
-      norm * (1 - rate);
-  return w * (desired / (norm + kNormEpsilon));
+ConstraintFn min_max_norm_of(const Json& config) {
+  return [least = config.value("min_value", 0.0), most = config.value("max_value", 1.0),
+          rate = config.value("rate", 1.0),
+          axis = config.value("axis", int64_t{0})](const Output& w) {
+    const Output norm = norm_along(w, axis);
+    const Output desired = clip_by_value(norm, least, most) * rate + norm * (1 - rate);
+    return w * (desired / (norm + kNormEpsilon));
+  };
 }
 
 ClassTable<ConstraintFn>& constraint_table() {
   static ClassTable<ConstraintFn> classes = [] {
     ClassTable<ConstraintFn> made("constraint");
-    made.add("MaxNorm", {"max_norm"}, [](const Json& config) -> ConstraintFn {
-      return [max = config.value("max_value", 2.0), axis = config.value("axis", int64_t{0})](
-                 const Output& w) { return max_norm(w, max, axis); };
-    });
-    made.add("NonNeg", {"non_neg", "nonneg"}, [](const Json&) -> ConstraintFn {
-      return [](const Output& w) { return maximum(w, 0.0F); };
-    });
-    made.add("UnitNorm", {"unit_norm"}, [](const Json& config) -> ConstraintFn {
-      return [axis = config.value("axis", int64_t{0})](const Output& w) {
-        return w / (norm_along(w, axis) + kNormEpsilon);
-      };
-    });
-    made.add("MinMaxNorm", {"min_max_norm"}, [](const Json& config) -> ConstraintFn {
-      return [config](const Output& w) { return min_max_norm(w, config); };
-    });
+    using Names = std::vector<std::string>;
+    made.add(
+        "MaxNorm", {"max_norm"},
+        [](const Json& config) -> ConstraintFn {
+          return [max = config.value("max_value", 2.0), axis = config.value("axis", int64_t{0})](
+                     const Output& w) { return max_norm(w, max, axis); };
+        },
+        Names{"max_value", "axis"});
+    made.add(
+        "NonNeg", {"non_neg", "nonneg"},
+        [](const Json&) -> ConstraintFn {
+          return [](const Output& w) { return maximum(w, 0.0F); };
+        },
+        Names{});
+    made.add(
+        "UnitNorm", {"unit_norm"},
+        [](const Json& config) -> ConstraintFn {
+          return [axis = config.value("axis", int64_t{0})](const Output& w) {
+            return w / (norm_along(w, axis) + kNormEpsilon);
+          };
+        },
+        Names{"axis"});
+    made.add("MinMaxNorm", {"min_max_norm"}, min_max_norm_of,
+             Names{"min_value", "max_value", "rate", "axis"});
     return made;
   }();
   return classes;
@@ -82,5 +92,7 @@ Json JsonType<ConstraintSpec>::to_json(const ConstraintSpec& constraint) {
 ConstraintSpec JsonType<ConstraintSpec>::from_json(const Json& json) {
   return json.is_null() ? ConstraintSpec() : ConstraintSpec(constraint_table().from_json(json));
 }
+
+std::vector<ClassDoc> JsonType<ConstraintSpec>::classes() { return constraint_table().docs(); }
 
 }  // namespace systole::keras

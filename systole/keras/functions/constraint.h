@@ -46,6 +46,8 @@ ConstraintSpec MinMaxNorm(double min_value = 0, double max_value = 1, double rat
 template <>
 struct JsonType<ConstraintSpec> {
   static constexpr std::string_view name = "the name or configuration of a constraint, or null";
+  static constexpr ArgumentKind kind = ArgumentKind::object;
+  static std::vector<ClassDoc> classes();
   static Json to_json(const ConstraintSpec& constraint);
   static ConstraintSpec from_json(const Json& json);
 };

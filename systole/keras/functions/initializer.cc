@@ -15,6 +15,8 @@
 namespace systole::keras {
 namespace {
 
+using Names = std::vector<std::string>;
+
 std::optional<int64_t> seed_of(const Json& config) {
   return config.contains("seed") ? JsonType<std::optional<int64_t>>::from_json(config.at("seed"))
                                  : std::nullopt;
@@ -124,15 +126,16 @@ Output identity_matrix(const Shape& shape, DType dtype, double gain) {
 }
 
 void add_variance_scaling(ClassTable<Initializer>& table) {
-  table.add("VarianceScaling", {}, [](const Json& config) {
-    return variance_scaling_initializer(variance_scaling(config));
-  });
-  table.add("GlorotUniform", {"glorot_uniform"}, scaled(1, "fan_avg", "uniform"));
-  table.add("GlorotNormal", {"glorot_normal"}, scaled(1, "fan_avg", "truncated_normal"));
-  table.add("HeUniform", {"he_uniform"}, scaled(2, "fan_in", "uniform"));
-  table.add("HeNormal", {"he_normal"}, scaled(2, "fan_in", "truncated_normal"));
-  table.add("LecunUniform", {"lecun_uniform"}, scaled(1, "fan_in", "uniform"));
-  table.add("LecunNormal", {"lecun_normal"}, scaled(1, "fan_in", "truncated_normal"));
+  table.add(
+      "VarianceScaling", {},
+      [](const Json& config) { return variance_scaling_initializer(variance_scaling(config)); },
+      Names{"scale", "mode", "distribution", "seed"});
+  table.add("GlorotUniform", {"glorot_uniform"}, scaled(1, "fan_avg", "uniform"), Names{"seed"});
+  table.add("GlorotNormal", {"glorot_normal"}, scaled(1, "fan_avg", "truncated_normal"), Names{"seed"});
+  table.add("HeUniform", {"he_uniform"}, scaled(2, "fan_in", "uniform"), Names{"seed"});
+  table.add("HeNormal", {"he_normal"}, scaled(2, "fan_in", "truncated_normal"), Names{"seed"});
+  table.add("LecunUniform", {"lecun_uniform"}, scaled(1, "fan_in", "uniform"), Names{"seed"});
+  table.add("LecunNormal", {"lecun_normal"}, scaled(1, "fan_in", "truncated_normal"), Names{"seed"});
 }
 
 void add_distributions(ClassTable<Initializer>& table) {
@@ -141,34 +144,55 @@ void add_distributions(ClassTable<Initializer>& table) {
                                     .stddev = config.value("stddev", 0.05),
                                     .seed = seed_of(config)};
   };
-  table.add("RandomNormal", {"random_normal", "normal"},
-            [normal](const Json& config) { return random_normal_initializer(normal(config)); });
-  table.add("TruncatedNormal", {"truncated_normal"},
-            [normal](const Json& config) { return truncated_normal_initializer(normal(config)); });
-  table.add("RandomUniform", {"random_uniform", "uniform"}, [](const Json& config) {
-    return random_uniform_initializer({.minval = config.value("minval", -0.05),
-                                       .maxval = config.value("maxval", 0.05),
-                                       .seed = seed_of(config)});
-  });
+  const Names of_normal = {"mean", "stddev", "seed"};
+  table.add(
+      "RandomNormal", {"random_normal", "normal"},
+      [normal](const Json& config) { return random_normal_initializer(normal(config)); },
+      of_normal);
+  table.add(
+      "TruncatedNormal", {"truncated_normal"},
+      [normal](const Json& config) { return truncated_normal_initializer(normal(config)); },
+      of_normal);
+  table.add(
+      "RandomUniform", {"random_uniform", "uniform"},
+      [](const Json& config) {
+        return random_uniform_initializer({.minval = config.value("minval", -0.05),
+                                           .maxval = config.value("maxval", 0.05),
+                                           .seed = seed_of(config)});
+      },
+      Names{"minval", "maxval", "seed"});
 }
 
 ClassTable<Initializer>& initializer_table() {
   static ClassTable<Initializer> classes = [] {
     ClassTable<Initializer> made("initializer");
-    made.add("Zeros", {"zeros", "zero"}, [](const Json&) { return zeros_initializer(); });
-    made.add("Ones", {"ones", "one"}, [](const Json&) { return ones_initializer(); });
-    made.add("Constant", {"constant"}, [](const Json& config) {
-      return constant_initializer(static_cast<float>(config.value("value", 0.0)));
-    });
-    made.add("Identity", {"identity"}, [](const Json& config) -> Initializer {
-      return [gain = config.value("gain", 1.0)](const Shape& shape, DType dtype) {
-        return identity_matrix(shape, dtype, gain);
-      };
-    });
-    made.add("Orthogonal", {"orthogonal"}, [](const Json& config) -> Initializer {
-      return [gain = config.value("gain", 1.0), seed = seed_of(config)](
-                 const Shape& shape, DType dtype) { return orthogonal(shape, dtype, gain, seed); };
-    });
+    made.add(
+        "Zeros", {"zeros", "zero"}, [](const Json&) { return zeros_initializer(); }, Names{});
+    made.add(
+        "Ones", {"ones", "one"}, [](const Json&) { return ones_initializer(); }, Names{});
+    made.add(
+        "Constant", {"constant"},
+        [](const Json& config) {
+          return constant_initializer(static_cast<float>(config.value("value", 0.0)));
+        },
+        Names{"value"});
+    made.add(
+        "Identity", {"identity"},
+        [](const Json& config) -> Initializer {
+          return [gain = config.value("gain", 1.0)](const Shape& shape, DType dtype) {
+            return identity_matrix(shape, dtype, gain);
+          };
+        },
+        Names{"gain"});
+    made.add(
+        "Orthogonal", {"orthogonal"},
+        [](const Json& config) -> Initializer {
+          return [gain = config.value("gain", 1.0), seed = seed_of(config)](
+                     const Shape& shape, DType dtype) {
+            return orthogonal(shape, dtype, gain, seed);
+          };
+        },
+        Names{"gain", "seed"});
     add_distributions(made);
     add_variance_scaling(made);
     return made;
@@ -250,5 +274,7 @@ Json JsonType<InitializerSpec>::to_json(const InitializerSpec& initializer) {
 InitializerSpec JsonType<InitializerSpec>::from_json(const Json& json) {
   return json.is_null() ? InitializerSpec() : InitializerSpec(initializer_table().from_json(json));
 }
+
+std::vector<ClassDoc> JsonType<InitializerSpec>::classes() { return initializer_table().docs(); }
 
 }  // namespace systole::keras

@@ -86,6 +86,8 @@ InitializerSpec lecun_normal(const SeedOptions& options = {});
 template <>
 struct JsonType<InitializerSpec> {
   static constexpr std::string_view name = "the name or configuration of an initializer";
+  static constexpr ArgumentKind kind = ArgumentKind::object;
+  static std::vector<ClassDoc> classes();
   static Json to_json(const InitializerSpec& initializer);
   static InitializerSpec from_json(const Json& json);
 };

@@ -21,14 +21,25 @@ RegularizerFn penalty(double l1, double l2) {
 ClassTable<RegularizerFn>& regularizer_table() {
   static ClassTable<RegularizerFn> classes = [] {
     ClassTable<RegularizerFn> made("regularizer");
-    made.add("L1L2", {}, [](const Json& config) {
-      return penalty(config.value("l1", 0.0), config.value("l2", 0.0));
-    });
-    made.add("l1", {}, [](const Json& config) { return penalty(config.value("l", 0.01), 0); });
-    made.add("l2", {}, [](const Json& config) { return penalty(0, config.value("l", 0.01)); });
-    made.add("l1_l2", {}, [](const Json& config) {
-      return penalty(config.value("l1", 0.01), config.value("l2", 0.01));
-    });
+    using Names = std::vector<std::string>;
+    made.add(
+        "L1L2", {},
+        [](const Json& config) {
+          return penalty(config.value("l1", 0.0), config.value("l2", 0.0));
+        },
+        Names{"l1", "l2"});
+    made.add(
+        "l1", {}, [](const Json& config) { return penalty(config.value("l", 0.01), 0); },
+        Names{"l"});
+    made.add(
+        "l2", {}, [](const Json& config) { return penalty(0, config.value("l", 0.01)); },
+        Names{"l"});
+    made.add(
+        "l1_l2", {},
+        [](const Json& config) {
+          return penalty(config.value("l1", 0.01), config.value("l2", 0.01));
+        },
+        Names{"l1", "l2"});
     return made;
   }();
   return classes;
@@ -61,5 +72,7 @@ Json JsonType<RegularizerSpec>::to_json(const RegularizerSpec& regularizer) {
 RegularizerSpec JsonType<RegularizerSpec>::from_json(const Json& json) {
   return json.is_null() ? RegularizerSpec() : RegularizerSpec(regularizer_table().from_json(json));
 }
+
+std::vector<ClassDoc> JsonType<RegularizerSpec>::classes() { return regularizer_table().docs(); }
 
 }  // namespace systole::keras

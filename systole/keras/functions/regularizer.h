@@ -44,6 +44,8 @@ RegularizerSpec l1_l2(double l1 = 0.01, double l2 = 0.01);
 template <>
 struct JsonType<RegularizerSpec> {
   static constexpr std::string_view name = "the name or configuration of a regularizer, or null";
+  static constexpr ArgumentKind kind = ArgumentKind::object;
+  static std::vector<ClassDoc> classes();
   static Json to_json(const RegularizerSpec& regularizer);
   static RegularizerSpec from_json(const Json& json);
 };

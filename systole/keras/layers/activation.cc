@@ -9,7 +9,7 @@ class ActivationFunctionLayer : public LayerOf<ActivationFunctionLayer, Activati
   static constexpr std::string_view kClassName = "Activation";
   static std::vector<Field<ActivationOptions>> fields() {
     using O = ActivationOptions;
-    return {field("activation", &O::activation)};
+    return {required("activation", &O::activation)};
   }
 
   explicit ActivationFunctionLayer(ActivationOptions options) : LayerOf(std::move(options)) {}

@@ -16,7 +16,7 @@ class AlphaDropoutLayer : public LayerOf<AlphaDropoutLayer, AlphaDropoutOptions>
   static constexpr std::string_view kClassName = "AlphaDropout";
   static std::vector<Field<AlphaDropoutOptions>> fields() {
     using O = AlphaDropoutOptions;
-    return {field("rate", &O::rate), field("noise_shape", &O::noise_shape),
+    return {required("rate", &O::rate), field("noise_shape", &O::noise_shape),
             field("seed", &O::seed)};
   }
 

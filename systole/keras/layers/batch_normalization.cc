@@ -67,6 +67,10 @@ class BatchNormalizationLayer : public LayerOf<BatchNormalizationLayer, BatchNor
       throw invalid_argument("BatchNormalization: epsilon, got {}, expected at least 0",
                              options_.epsilon);
     }
+    if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
+      throw invalid_argument("BatchNormalization: momentum, got {}, expected a number in [0, 1]",
+                             options_.momentum);
+    }
   }
 
   MaskSupport mask_support() const override { return MaskSupport::pass; }

@@ -14,7 +14,7 @@ class BidirectionalLayer : public LayerOf<BidirectionalLayer, BidirectionalOptio
   static constexpr std::string_view kClassName = "Bidirectional";
   static std::vector<Field<BidirectionalOptions>> fields() {
     using O = BidirectionalOptions;
-    return {field("merge_mode", &O::merge_mode), field("layer", &O::layer)};
+    return {field("merge_mode", &O::merge_mode), required("layer", &O::layer)};
   }
 
   explicit BidirectionalLayer(BidirectionalOptions options) : LayerOf(std::move(options)) {
@@ -56,7 +56,6 @@ class BidirectionalLayer : public LayerOf<BidirectionalLayer, BidirectionalOptio
   void build(const std::vector<Shape>& input_shapes) override {
     forward_->ensure_built({input_shapes.at(0)});
     backward_->ensure_built({input_shapes.at(0)});
-    if (!options_.weights.empty()) Layer(shared_from_this()).set_weights(options_.weights);
   }
 
   std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {

@@ -11,8 +11,8 @@ class ConvLayer : public ConvolutionLayer<ConvLayer<kRank>, ConvOptions> {
                                                               : "Conv3D";
   static std::vector<Field<ConvOptions>> fields() {
     using O = ConvOptions;
-    return {field("filters", &O::filters),
-            field("kernel_size", &O::kernel_size),
+    return {required("filters", &O::filters),
+            required("kernel_size", &O::kernel_size),
             field("strides", &O::strides),
             field("padding", &O::padding),
             field("data_format", &O::data_format),

@@ -109,15 +109,10 @@ class ConvolutionLayer : public LayerOf<Derived, Options> {
   static Options normalized(int rank, Options o) {
     constexpr std::string_view kLayer = Derived::kClassName;
     if constexpr (requires { o.filters; }) {
-      if (o.filters < 1) {
-        throw invalid_argument("{}: filters, got {}, expected 1 or more", kLayer, o.filters);
-      }
+      check_layer_size(kLayer, "filters", o.filters);
     }
     if constexpr (requires { o.depth_multiplier; }) {
-      if (o.depth_multiplier < 1) {
-        throw invalid_argument("{}: depth_multiplier, got {}, expected 1 or more", kLayer,
-                               o.depth_multiplier);
-      }
+      check_layer_size(kLayer, "depth_multiplier", o.depth_multiplier);
     }
     normalize_sizes(kLayer, "kernel_size", o.kernel_size, rank);
     normalize_sizes(kLayer, "strides", o.strides, rank);

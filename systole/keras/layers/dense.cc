@@ -13,7 +13,7 @@ class DenseLayer : public LayerOf<DenseLayer, DenseOptions> {
   static constexpr std::string_view kClassName = "Dense";
   static std::vector<Field<DenseOptions>> fields() {
     using O = DenseOptions;
-    return {field("units", &O::units),
+    return {required("units", &O::units),
             field("activation", &O::activation),
             field("use_bias", &O::use_bias),
             field("kernel_initializer", &O::kernel_initializer),
@@ -26,9 +26,7 @@ class DenseLayer : public LayerOf<DenseLayer, DenseOptions> {
   }
 
   explicit DenseLayer(DenseOptions options) : LayerOf(std::move(options)) {
-    if (options_.units < 1) {
-      throw invalid_argument("Dense: units, got {}, expected at least 1", options_.units);
-    }
+    check_layer_size(kClassName, "units", options_.units);
     input_specs_ = {{.min_ndim = 2}};
     set_activity_regularizer(options_.activity_regularizer.function());
   }

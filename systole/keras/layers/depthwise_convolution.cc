@@ -8,7 +8,7 @@ class DepthwiseConv2DLayer : public ConvolutionLayer<DepthwiseConv2DLayer, Depth
   static constexpr std::string_view kClassName = "DepthwiseConv2D";
   static std::vector<Field<DepthwiseConv2DOptions>> fields() {
     using O = DepthwiseConv2DOptions;
-    return {field("kernel_size", &O::kernel_size),
+    return {required("kernel_size", &O::kernel_size),
             field("strides", &O::strides),
             field("padding", &O::padding),
             field("data_format", &O::data_format),

@@ -12,7 +12,7 @@ class DotLayer : public LayerOf<DotLayer, DotOptions> {
  public:
   static constexpr std::string_view kClassName = "Dot";
   static std::vector<Field<DotOptions>> fields() {
-    return {field("axes", &DotOptions::axes), field("normalize", &DotOptions::normalize)};
+    return {required("axes", &DotOptions::axes), field("normalize", &DotOptions::normalize)};
   }
 
   explicit DotLayer(DotOptions options) : LayerOf(std::move(options)) {

@@ -14,7 +14,7 @@ class DropoutLayer : public LayerOf<DropoutLayer, DropoutOptions> {
   static constexpr std::string_view kClassName = "Dropout";
   static std::vector<Field<DropoutOptions>> fields() {
     using O = DropoutOptions;
-    return {field("rate", &O::rate), field("noise_shape", &O::noise_shape),
+    return {required("rate", &O::rate), field("noise_shape", &O::noise_shape),
             field("seed", &O::seed)};
   }
 

@@ -11,8 +11,8 @@ class EmbeddingLayer : public LayerOf<EmbeddingLayer, EmbeddingOptions> {
   static constexpr std::string_view kClassName = "Embedding";
   static std::vector<Field<EmbeddingOptions>> fields() {
     using O = EmbeddingOptions;
-    return {field("input_dim", &O::input_dim),
-            field("output_dim", &O::output_dim),
+    return {required("input_dim", &O::input_dim),
+            required("output_dim", &O::output_dim),
             field("embeddings_initializer", &O::embeddings_initializer),
             field("embeddings_regularizer", &O::embeddings_regularizer),
             field("activity_regularizer", &O::activity_regularizer),
@@ -22,11 +22,8 @@ class EmbeddingLayer : public LayerOf<EmbeddingLayer, EmbeddingOptions> {
   }
 
   explicit EmbeddingLayer(EmbeddingOptions options) : LayerOf(std::move(options)) {
-    if (options_.input_dim < 1 || options_.output_dim < 1) {
-      throw invalid_argument(
-          "Embedding: input_dim and output_dim, got {} and {}, expected at least 1",
-          options_.input_dim, options_.output_dim);
-    }
+    check_layer_size(kClassName, "input_dim", options_.input_dim);
+    check_layer_size(kClassName, "output_dim", options_.output_dim);
     set_activity_regularizer(options_.activity_regularizer.function());
   }
 

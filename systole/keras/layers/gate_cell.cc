@@ -4,16 +4,22 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/layer_class.h"
 #include "systole/keras/layers/recurrent_dropout.h"
 
 namespace systole::keras::layers {
 
 GateCell::GateCell(GateArguments arguments) : a_(std::move(arguments)) {
-  if (a_.units < 1) throw invalid_argument("units, got {}, expected at least 1", a_.units);
-  for (const double rate : {a_.dropout, a_.recurrent_dropout}) {
-    if (rate >= 0 && rate < 1) continue;
-    throw invalid_argument("dropout, recurrent_dropout: got {}, expected a number in [0, 1)", rate);
+  if (a_.units < 1 || a_.units > kMaxLayerSize) {
+    throw invalid_argument("units, got {}, expected an integer from 1 to {}", a_.units,
+                           kMaxLayerSize);
   }
+  const auto check_rate = [](const char* argument, double rate) {
+    if (rate >= 0 && rate < 1) return;
+    throw invalid_argument("{}, got {}, expected a number in [0, 1)", argument, rate);
+  };
+  check_rate("dropout", a_.dropout);
+  check_rate("recurrent_dropout", a_.recurrent_dropout);
 }
 
 void GateCell::build(const std::vector<Shape>& input_shapes) {

@@ -15,7 +15,7 @@ class GaussianDropoutLayer : public LayerOf<GaussianDropoutLayer, GaussianDropou
   static constexpr std::string_view kClassName = "GaussianDropout";
   static std::vector<Field<GaussianDropoutOptions>> fields() {
     using O = GaussianDropoutOptions;
-    return {field("rate", &O::rate), field("seed", &O::seed)};
+    return {required("rate", &O::rate), field("seed", &O::seed)};
   }
 
   explicit GaussianDropoutLayer(GaussianDropoutOptions options)

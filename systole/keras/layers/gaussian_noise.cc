@@ -13,7 +13,7 @@ class GaussianNoiseLayer : public LayerOf<GaussianNoiseLayer, GaussianNoiseOptio
   static constexpr std::string_view kClassName = "GaussianNoise";
   static std::vector<Field<GaussianNoiseOptions>> fields() {
     using O = GaussianNoiseOptions;
-    return {field("stddev", &O::stddev), field("seed", &O::seed)};
+    return {required("stddev", &O::stddev), field("seed", &O::seed)};
   }
 
   explicit GaussianNoiseLayer(GaussianNoiseOptions options)

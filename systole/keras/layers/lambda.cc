@@ -94,6 +94,7 @@ std::shared_ptr<LayerDefinition> lambda_from_config(const Json& given) {
 std::shared_ptr<LayerDefinition> make_lambda(const std::string& function_name, LambdaFn function,
                                              LambdaOptions common, SourceLocation where) {
   CommonArguments arguments{.name = common.name, .trainable = common.trainable, .where = where};
+  arguments.batch_input_shape = common.batch_input_shape;
   if (common.input_shape) arguments.batch_input_shape = with_batch(-1, *common.input_shape);
   auto layer = std::make_shared<LambdaLayer>(
       LambdaLayerOptions{std::move(common), function_name, std::move(function)});

@@ -10,7 +10,7 @@ class PermuteLayer : public LayerOf<PermuteLayer, PermuteOptions> {
   static constexpr std::string_view kClassName = "Permute";
   static std::vector<Field<PermuteOptions>> fields() {
     using O = PermuteOptions;
-    return {field("dims", &O::dims)};
+    return {required("dims", &O::dims)};
   }
 
   explicit PermuteLayer(PermuteOptions options) : LayerOf(std::move(options)) {

@@ -17,7 +17,7 @@ namespace systole::keras::layers {
 // The arguments of a cell that options O have.
 template <class O>
 std::vector<Field<O>> cell_fields() {
-  std::vector<Field<O>> all = {field("units", &O::units)};
+  std::vector<Field<O>> all = {required("units", &O::units)};
   if constexpr (requires { &O::activation; }) all.push_back(field("activation", &O::activation));
   if constexpr (requires { &O::recurrent_activation; }) {
     all.push_back(field("recurrent_activation", &O::recurrent_activation));

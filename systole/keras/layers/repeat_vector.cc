@@ -10,13 +10,11 @@ class RepeatVectorLayer : public LayerOf<RepeatVectorLayer, RepeatVectorOptions>
   static constexpr std::string_view kClassName = "RepeatVector";
   static std::vector<Field<RepeatVectorOptions>> fields() {
     using O = RepeatVectorOptions;
-    return {field("n", &O::n)};
+    return {required("n", &O::n)};
   }
 
   explicit RepeatVectorLayer(RepeatVectorOptions options) : LayerOf(std::move(options)) {
-    if (options_.n < 1) {
-      throw invalid_argument("RepeatVector: n, got {}, expected at least 1", options_.n);
-    }
+    check_layer_size(kClassName, "n", options_.n);
     input_specs_ = {{.ndim = 2}};
   }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {

@@ -10,7 +10,7 @@ class ReshapeLayer : public LayerOf<ReshapeLayer, ReshapeOptions> {
   static constexpr std::string_view kClassName = "Reshape";
   static std::vector<Field<ReshapeOptions>> fields() {
     using O = ReshapeOptions;
-    return {field("target_shape", &O::target_shape)};
+    return {required("target_shape", &O::target_shape)};
   }
 
   explicit ReshapeLayer(ReshapeOptions options) : LayerOf(std::move(options)) {}

@@ -16,7 +16,7 @@ class RnnLayer : public LayerOf<RnnLayer, RNNOptions, RecurrentLayer> {
   static constexpr std::string_view kClassName = "RNN";
   static std::vector<Field<RNNOptions>> fields() {
     std::vector<Field<RNNOptions>> all = recurrence_fields<RNNOptions>();
-    all.push_back(field("cell", &RNNOptions::cell));
+    all.push_back(required("cell", &RNNOptions::cell));
     return all;
   }
   explicit RnnLayer(const RNNOptions& options)

@@ -10,8 +10,8 @@ class SeparableConvLayer
   static constexpr std::string_view kClassName = kRank == 1 ? "SeparableConv1D" : "SeparableConv2D";
   static std::vector<Field<SeparableConvOptions>> fields() {
     using O = SeparableConvOptions;
-    return {field("filters", &O::filters),
-            field("kernel_size", &O::kernel_size),
+    return {required("filters", &O::filters),
+            required("kernel_size", &O::kernel_size),
             field("strides", &O::strides),
             field("padding", &O::padding),
             field("data_format", &O::data_format),

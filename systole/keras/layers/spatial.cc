@@ -7,6 +7,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/keras/layer_class.h"
 
 namespace systole::keras::layers {
 
@@ -39,7 +40,8 @@ void normalize_padding(std::string_view layer, std::string& padding, bool causal
 void normalize_sizes(std::string_view layer, std::string_view argument, Sizes& sizes, int rank,
                      int64_t least) {
   sizes = Sizes(sizes.of_rank(static_cast<size_t>(rank), argument));
-  if (std::ranges::all_of(sizes.values, [&](int64_t size) { return size >= least; })) return;
+  const auto fits = [&](int64_t size) { return size >= least && size <= kMaxLayerSize; };
+  if (std::ranges::all_of(sizes.values, fits)) return;
   throw invalid_argument("{}: {}, got {}, expected {} or more", layer, argument,
                          tuple_text(sizes.values), least);
 }

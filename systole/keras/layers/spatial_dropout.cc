@@ -25,8 +25,8 @@ class SpatialDropoutLayer : public LayerOf<SpatialDropoutLayer<kRank>, SpatialDr
                                                               : "SpatialDropout3D";
   static std::vector<Field<SpatialDropoutOptions>> fields() {
     using O = SpatialDropoutOptions;
-    if (kRank == 1) return {field("rate", &O::rate), field("seed", &O::seed)};
-    return {field("rate", &O::rate), field("seed", &O::seed),
+    if (kRank == 1) return {required("rate", &O::rate), field("seed", &O::seed)};
+    return {required("rate", &O::rate), field("seed", &O::seed),
             field("data_format", &O::data_format)};
   }
 

@@ -11,7 +11,7 @@ class StackedCells : public LayerOf<StackedCells, StackedRNNCellsOptions, Recurr
  public:
   static constexpr std::string_view kClassName = "StackedRNNCells";
   static std::vector<Field<StackedRNNCellsOptions>> fields() {
-    return {field("cells", &StackedRNNCellsOptions::cells)};
+    return {required("cells", &StackedRNNCellsOptions::cells)};
   }
   explicit StackedCells(StackedRNNCellsOptions options) : LayerOf(std::move(options)) {
     if (options_.cells.empty()) {

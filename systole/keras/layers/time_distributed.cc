@@ -56,7 +56,7 @@ class TimeDistributedLayer : public LayerOf<TimeDistributedLayer, TimeDistribute
  public:
   static constexpr std::string_view kClassName = "TimeDistributed";
   static std::vector<Field<TimeDistributedOptions>> fields() {
-    return {field("layer", &TimeDistributedOptions::layer)};
+    return {required("layer", &TimeDistributedOptions::layer)};
   }
 
   explicit TimeDistributedLayer(TimeDistributedOptions options) : LayerOf(std::move(options)) {

@@ -26,8 +26,8 @@ class ConvTransposeLayer
   static constexpr std::string_view kClassName = kRank == 2 ? "Conv2DTranspose" : "Conv3DTranspose";
   static std::vector<Field<ConvTransposeOptions>> fields() {
     using O = ConvTransposeOptions;
-    return {field("filters", &O::filters),
-            field("kernel_size", &O::kernel_size),
+    return {required("filters", &O::filters),
+            required("kernel_size", &O::kernel_size),
             field("strides", &O::strides),
             field("padding", &O::padding),
             field("output_padding", &O::output_padding),
