@@ -177,6 +177,9 @@ void LayerDefinition::ensure_built(const std::vector<Shape>& input_shapes) {
   if (built_) return;
   build(input_shapes);
   built_ = true;
+  if (initial_weights_.empty()) return;
+  Layer(shared_from_this()).set_weights(initial_weights_);
+  initial_weights_.clear();
 }
 
 void LayerDefinition::check_inputs(const std::vector<Output>& inputs) const {

@@ -143,6 +143,9 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   void set_batch_input_shape(std::optional<Shape> shape) { batch_input_shape_ = std::move(shape); }
   const SourceLocation& where() const { return where_; }
   void set_where(SourceLocation where) { where_ = where; }
+  // Values of weights() that build() makes, in place of those of the initializers. Errors of
+  // ensure_built(): those of Layer::set_weights.
+  void set_initial_weights(std::vector<Tensor> values) { initial_weights_ = std::move(values); }
   const RegularizerFn& activity_regularizer() const { return activity_regularizer_; }
   void set_activity_regularizer(RegularizerFn fn) { activity_regularizer_ = std::move(fn); }
 
@@ -187,6 +190,7 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   SourceLocation where_;
   RegularizerFn activity_regularizer_;
   std::vector<WeightPtr> own_weights_;
+  std::vector<Tensor> initial_weights_;
 };
 
 struct CallOptions {

@@ -8,6 +8,7 @@ namespace systole::keras::layers {
 struct LeakyReLUOptions {
   double alpha = 0.3;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -25,6 +26,8 @@ struct PReLUOptions {
   // Axes along which elements share one alpha, without the batch: {1, 2} of images.
   std::optional<std::vector<int64_t>> shared_axes = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -38,6 +41,7 @@ class PReLU : public Layer {
 struct ELUOptions {
   double alpha = 1;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -50,6 +54,7 @@ class ELU : public Layer {
 struct ThresholdedReLUOptions {
   double theta = 1;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -63,6 +68,7 @@ class ThresholdedReLU : public Layer {
 struct SoftmaxOptions {
   int64_t axis = -1;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -77,6 +83,7 @@ struct ReLUOptions {
   double negative_slope = 0;
   double threshold = 0;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

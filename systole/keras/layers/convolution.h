@@ -38,6 +38,7 @@ struct ConvOptions {
   ConstraintSpec bias_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -77,6 +78,7 @@ struct ConvTransposeOptions {
   ConstraintSpec bias_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -116,6 +118,7 @@ struct SeparableConvOptions {
   ConstraintSpec bias_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -151,6 +154,7 @@ struct DepthwiseConv2DOptions {
   ConstraintSpec bias_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };

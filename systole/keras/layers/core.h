@@ -28,7 +28,9 @@ struct DenseOptions {
   ConstraintSpec kernel_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::optional<int64_t> input_dim = std::nullopt;  // short for input_shape {input_dim}
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -52,6 +54,7 @@ struct EmbeddingOptions {
   std::optional<int64_t> input_length = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -66,6 +69,7 @@ class Embedding : public Layer {
 struct ActivationOptions {
   keras::Activation activation = nullptr;  // required
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -80,6 +84,7 @@ using Activation = ActivationLayer;  // Keras's name
 struct FlattenOptions {
   std::optional<std::string> data_format = std::nullopt;  // channels_first: channels are moved last
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -92,6 +97,7 @@ class Flatten : public Layer {
 struct ReshapeOptions {
   std::vector<int64_t> target_shape = {};  // required; without the batch, one size may be -1
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -104,6 +110,7 @@ class Reshape : public Layer {
 struct PermuteOptions {
   std::vector<int64_t> dims = {};  // required; axis numbers from 1, without the batch
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -116,6 +123,7 @@ class Permute : public Layer {
 struct RepeatVectorOptions {
   int64_t n = 0;  // required
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -131,6 +139,7 @@ struct DropoutOptions {
   std::optional<std::vector<int64_t>> noise_shape = std::nullopt;
   std::optional<int64_t> seed = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -158,6 +167,7 @@ struct ActivityRegularizationOptions {
   double l1 = 0;
   double l2 = 0;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

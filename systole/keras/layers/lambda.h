@@ -51,6 +51,7 @@ struct LambdaOptions {
   // Returns the result's mask from the first input's. Without it, an input with a mask is refused.
   std::function<Output(const Output& mask)> mask = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -9,6 +9,7 @@ struct GaussianNoiseOptions {
   double stddev = 0;  // required
   std::optional<int64_t> seed = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -23,6 +24,7 @@ struct GaussianDropoutOptions {
   double rate = 0;  // required; in [0, 1)
   std::optional<int64_t> seed = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -38,6 +40,7 @@ struct AlphaDropoutOptions {
   std::optional<std::vector<int64_t>> noise_shape = std::nullopt;  // -1: the input's size
   std::optional<int64_t> seed = std::nullopt;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -28,6 +28,8 @@ struct BatchNormalizationOptions {
   // never change.
   bool batch_statistics_when_frozen = false;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -55,6 +57,8 @@ struct LayerNormalizationOptions {
   ConstraintSpec beta_constraint = nullptr;
   ConstraintSpec gamma_constraint = nullptr;
   std::optional<Shape> input_shape = std::nullopt;
+  std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };

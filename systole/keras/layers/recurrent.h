@@ -46,6 +46,7 @@ struct SimpleRNNOptions {
   bool unroll = false;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -82,6 +83,7 @@ struct GRUOptions {
   bool unroll = false;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -121,6 +123,7 @@ struct LSTMOptions {
   bool unroll = false;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -201,6 +204,7 @@ struct CuDNNLSTMOptions {
   bool stateful = false;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };
@@ -230,6 +234,7 @@ struct CuDNNGRUOptions {
   bool stateful = false;
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
+  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };

@@ -159,6 +159,58 @@ class Scale : public LayerDefinition {
   WeightPtr scale_;
 };
 
+// A model of a program's class: two layers of its own and a call().
+class TwoTowers : public ModelDefinition {
+ public:
+  std::string class_name() const override { return "TwoTowers"; }
+  std::vector<Layer> layers() const override { return {left_, right_, head_}; }
+  std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
+    const Output a = left_.definition()->apply(context, inputs)[0];
+    const Output b = right_.definition()->apply(context, inputs)[0];
+    return head_.definition()->apply(context, {a * b});
+  }
+
+ private:
+  const layers::Dense left_{4, {.activation = "tanh"}};
+  const layers::Dense right_{4};
+  const layers::Dense head_{1};
+};
+
+TEST_F(ModelTest, ModelsOfAProgramTrainSaveWeightsAndRefuseToBeSaved) {
+  const Model model(std::make_shared<TwoTowers>());
+  const Tensor x = normal({64, 3}, 8);
+  Tensor y(DType::f32, {64, 1});
+  for (size_t i = 0; i < 64; ++i) y.data<float>()[i] = x.data<float>()[3 * i];
+  model.compile({.optimizer = optimizers::Adam(0.05), .loss = "mse"});
+  const History history = model.fit(x, y, {.epochs = 30, .verbose = 0});
+  EXPECT_LT(history.history.at("loss").back(), history.history.at("loss").front() / 10);
+  EXPECT_EQ(model.weights().size(), 6U);
+  model.save_weights("mem://two_towers.h5");
+  const Model again(std::make_shared<TwoTowers>());
+  again.predict(x);  // builds the weights
+  again.load_weights("mem://two_towers.h5");
+  EXPECT_TRUE(again.predict(x).identical(model.predict(x)));
+  EXPECT_THAT(systole::testing::error_of([&] { model.save("mem://two_towers_model.h5"); }),
+              ::testing::HasSubstr("Currently `save` requires model to be a graph network"));
+}
+
+// Arguments that Keras's layers take besides their own.
+TEST_F(ModelTest, LayersTakeShapesAndWeights) {
+  const Tensor table = normal({5, 2}, 4);
+  const Sequential model({layers::Embedding(
+      5, 2, {.input_length = 3, .weights = {table}, .trainable = false})});
+  EXPECT_TRUE(model.get_weights()[0].identical(table));
+  EXPECT_TRUE(model.model()->trainable_weights().empty());
+  const Sequential fixed({layers::Dense(2, {.batch_input_shape = Shape{4, 3}})});
+  EXPECT_EQ(fixed.inputs().shape(), Shape({4, 3}));
+  const Sequential dropped({layers::Dropout(0.5, {.batch_input_shape = Shape{4, 3}})});
+  EXPECT_EQ(dropped.outputs().shape(), Shape({4, 3}));
+  EXPECT_THAT(systole::testing::error_of([&] {
+                Sequential({layers::Dense(2, {.input_shape = Shape{3}, .weights = {table}})});
+              }),
+              ::testing::HasSubstr("with a weight list of length 1, but the layer was expecting 2"));
+}
+
 TEST_F(ModelTest, LayersOfAProgramTrain) {
   const auto scale = std::make_shared<Scale>();
   scale->set_name("scale");

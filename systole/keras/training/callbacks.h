@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,10 +87,13 @@ struct TensorBoardOptions {
   std::string log_dir = "./logs";
   int64_t histogram_freq = 0;  // epochs between histograms of the weights; 0: none
   bool write_graph = true;
+  bool write_images = false;  // weights as pictures, together with the histograms
   UpdateFreq update_freq = "batch";
 };
 // Writes event files: `epoch_<name>` at each epoch's index and, by update_freq, `batch_<name>` at
-// the number of batches before; histograms of weights as `<layer>/<weight>_0`.
+// the number of batches before; histograms of weights as `<layer>/<weight>_0`; pictures of weights of
+// up to three axes as `<layer>/<weight>_0/image`, of three axes the first three [rows, columns] as
+// `.../image/0` and so on.
 CallbackPtr TensorBoard(const TensorBoardOptions& options = {});
 
 struct BackupAndRestoreOptions {
@@ -107,6 +111,17 @@ struct BackupAndRestoreOptions {
 // their own. One process uses the directory at a time. (tf.keras.callbacks.BackupAndRestore)
 CallbackPtr BackupAndRestore(const std::string& backup_dir,
                              const BackupAndRestoreOptions& options = {});
+
+struct RemoteMonitorOptions {
+  std::string root = "http://localhost:9000";
+  std::string path = "/publish/epoch/end/";
+  std::string field = "data";  // of the form that holds the JSON
+  std::map<std::string, std::string> headers = {};
+  bool send_as_json = false;  // the JSON as the body, in place of a form
+};
+// Posts {"epoch": 0, "loss": ..., ...} to root + path after each epoch. A server that does not
+// answer within ten seconds, or with an error, gets a warning in the log; training goes on.
+CallbackPtr RemoteMonitor(const RemoteMonitorOptions& options = {});
 
 // Fills a History that outlives the training, for programs that look at it while it grows.
 CallbackPtr HistoryCallback(History& history);

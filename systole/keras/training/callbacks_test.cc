@@ -5,13 +5,16 @@
 
 #include <cmath>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
+#include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/graph.h"
 #include "systole/io/events/event_reader.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/io/testing/http_server.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {
@@ -49,6 +52,33 @@ class FitCallbacksTest : public ::testing::Test {
   Tensor x_{DType::f32, {32, 2}};
   Tensor y_{DType::f32, {32, 1}};
 };
+
+TEST_F(FitCallbacksTest, RemoteMonitorPostsTheLogs) {
+  std::vector<std::string> bodies;
+  systole::testing::HttpServer server([&](const systole::testing::ServerRequest& request) {
+    EXPECT_EQ(request.method, "POST");
+    bodies.push_back(request.path + " " + request.header("content-type") + " " +
+                     request.header("x-run") + " " + request.body);
+    return systole::testing::ServerResponse{};
+  });
+  const History history =
+      fit(make_model(),
+          {callbacks::RemoteMonitor({.root = server.url(), .headers = {{"X-Run", "7"}}}),
+           callbacks::RemoteMonitor(
+               {.root = server.url(), .path = "/epochs", .send_as_json = true})},
+          1);
+  ASSERT_EQ(bodies.size(), 2U);
+  EXPECT_THAT(bodies[0], ::testing::StartsWith("/publish/epoch/end/ application/x-www-form-"
+                                               "urlencoded 7 data=%7B%22epoch%22%3A0%2C%22"));
+  const std::string json = bodies[1].substr(bodies[1].find('{'));
+  EXPECT_THAT(bodies[1], ::testing::StartsWith("/epochs application/json  {"));
+  EXPECT_EQ(Json::parse(json).at("val_loss"), history.history.at("val_loss")[0]);
+  const LogCapture log;
+  fit(make_model(), {callbacks::RemoteMonitor({.root = "http://127.0.0.1:1"})}, 1);
+  EXPECT_THAT(log.messages(),
+              ::testing::Contains(
+                  HasSubstr("could not reach RemoteMonitor root server at http://127.0.0.1:1")));
+}
 
 // Makes the validation worse in some epochs.
 class ValLosses : public Callback {
@@ -102,7 +132,10 @@ TEST_F(FitCallbacksTest, TensorBoardWritesEpochsAndBatches) {
   const systole::testing::TempFolder folder;
   const Sequential model = make_model();
   const History history =
-      fit(model, {callbacks::TensorBoard({.log_dir = folder / "logs", .histogram_freq = 2})}, 3);
+      fit(model,
+          {callbacks::TensorBoard(
+              {.log_dir = folder / "logs", .histogram_freq = 2, .write_images = true})},
+          3);
   FileSystem& files = default_file_system();
   const std::vector<std::string> names = files.list(folder / "logs");
   ASSERT_EQ(names.size(), 1U);
@@ -121,6 +154,11 @@ TEST_F(FitCallbacksTest, TensorBoardWritesEpochsAndBatches) {
   const TagSummary& kernel = events.tags.at("dense/kernel_0")[0];
   EXPECT_EQ(kernel.kind, SummaryValue::Kind::histogram);
   EXPECT_EQ(kernel.count, 2);
+  const TagSummary& picture = events.tags.at("dense/kernel_0/image")[0];
+  EXPECT_EQ(picture.kind, SummaryValue::Kind::image);
+  EXPECT_EQ(picture.count, 2);
+  EXPECT_EQ(picture.last.image.width, 2);  // [2, 1], turned
+  EXPECT_EQ(picture.last.image.height, 1);
 
   fit(make_model(),
       {callbacks::TensorBoard(

@@ -1,17 +1,54 @@
 // TensorBoard: event files of a training.
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "systole/base/error.h"
 #include "systole/data/state.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/io/images/image.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/training/callbacks.h"
 #include "systole/session/graph_def/graph_def.h"
 
 namespace systole::keras::callbacks {
 namespace {
+
+// Pictures of a weight, as tf.summary.image makes them: the largest value is white; with values
+// below 0, 0 is grey. Vectors are one column, matrices lie on their longer side. None of weights
+// of more than three axes.
+std::vector<SummaryImage> pictures_of(const Tensor& weight) {
+  const int rank = weight.rank();
+  if (rank < 1 || rank > 3 || weight.num_elements() == 0) return {};
+  const bool turned = rank == 2 && weight.dim(0) > weight.dim(1);
+  const int64_t rows = turned ? weight.dim(1) : weight.dim(0);
+  const int64_t columns = turned ? weight.dim(0) : rank > 1 ? weight.dim(1) : 1;
+  const int64_t channels = rank == 3 ? weight.dim(2) : 1;
+  double largest = 0;
+  bool negative = false;
+  for (int64_t i = 0; i < weight.num_elements(); ++i) {
+    largest = std::max(largest, std::abs(weight.as_double(i)));
+    negative = negative || weight.as_double(i) < 0;
+  }
+  const double scale = largest == 0 ? 0 : (negative ? 127 : 255) / largest;
+  std::vector<SummaryImage> pictures;
+  for (int64_t c = 0; c < std::min<int64_t>(channels, 3); ++c) {
+    Tensor pixels(DType::u8, {rows, columns, 1});
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      const int64_t at = turned ? i % columns * rows + i / columns : i * channels + c;
+      pixels.data<uint8_t>()[static_cast<size_t>(i)] =
+          static_cast<uint8_t>(weight.as_double(at) * scale + (negative ? 128 : 0));
+    }
+    pictures.push_back({.height = static_cast<int>(rows),
+                        .width = static_cast<int>(columns),
+                        .colorspace = 1,
+                        .encoded = encode_png(pixels)});
+  }
+  return pictures;
+}
 
 class TensorBoardCallback : public Callback {
  public:
@@ -83,8 +120,18 @@ class TensorBoardCallback : public Callback {
   void add_histograms(int64_t epoch) {
     for (const Layer& layer : model->layers()) {
       for (const WeightPtr& weight : layer.weights()) {
-        writer_->add_histogram(layer.name() + "/" + weight->name() + "_0", epoch, weight->value());
+        const std::string tag = layer.name() + "/" + weight->name() + "_0";
+        writer_->add_histogram(tag, epoch, weight->value());
+        if (options_.write_images) add_pictures(tag + "/image", epoch, weight->value());
       }
+    }
+  }
+
+  void add_pictures(const std::string& tag, int64_t epoch, const Tensor& weight) {
+    const std::vector<SummaryImage> pictures = pictures_of(weight);
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      writer_->add_image(pictures.size() == 1 ? tag : fmt::format("{}/{}", tag, i), epoch,
+                         pictures[i]);
     }
   }
 
