@@ -55,12 +55,13 @@ TEST_P(KerasExamples, LearnAndPrintTheirBest) {
   if (const size_t at = options.find('@'); at != std::string::npos) {
     options.replace(at, 1, folder.path());
   }
-  const ProgramResult result =
-      run_program(example.name + " --data_dir ../shared/data --cores " + std::to_string(cores) +
-                  " " + options + " 2>/dev/null");
+  const ProgramResult result = run_program(example.name + " --data_dir ../shared/data --cores " +
+                                           std::to_string(cores) + " " + options + " 2>/dev/null");
   EXPECT_EQ(result.status, 0) << result.output;
-  const std::string last = result.output.substr(result.output.find_last_of('\n', result.output.size() - 2) + 1);
-  EXPECT_THAT(last, ContainsRegex("^best " + example.value + " [0-9]+\\.[0-9]{4}, last [0-9]+\\.[0-9]{4}\n$"));
+  const std::string last =
+      result.output.substr(result.output.find_last_of('\n', result.output.size() - 2) + 1);
+  EXPECT_THAT(last, ContainsRegex("^best " + example.value +
+                                  " [0-9]+\\.[0-9]{4}, last [0-9]+\\.[0-9]{4}\n$"));
   const std::vector<double> losses = losses_in(result.output);
   ASSERT_GE(losses.size(), 3) << result.output;
   EXPECT_LT(losses[2], losses[0]) << result.output;

@@ -81,9 +81,9 @@ Json object_json(const ConfigNode& node, const std::string& what,
   if (!arguments.present() || arguments.is_null()) return class_json(found->name, config);
   for (const auto& [key, value] : arguments.entries(what + " " + name)) {
     if (found->arguments && std::ranges::count(*found->arguments, key) == 0) {
-      throw value.error(what + " " + name, "'" + key + "'",
-                        found->arguments->empty() ? "no arguments"
-                                                  : expected_names(key, *found->arguments));
+      throw value.error(
+          what + " " + name, "'" + key + "'",
+          found->arguments->empty() ? "no arguments" : expected_names(key, *found->arguments));
     }
     config[key] = json_of(value, what + " " + name + " " + key);
   }

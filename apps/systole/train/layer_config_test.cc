@@ -20,7 +20,9 @@ using systole::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-LayerConfig parse(const std::string& yaml) { return parse_layer(ConfigNode::parse(yaml, "m.yaml")); }
+LayerConfig parse(const std::string& yaml) {
+  return parse_layer(ConfigNode::parse(yaml, "m.yaml"));
+}
 
 std::string error_of(const std::string& yaml) {
   return systole::testing::error_of([&] { parse(yaml); });
@@ -58,7 +60,8 @@ TEST(LayerConfigTest, ErrorsHaveTheirPlace) {
     std::string yaml;
     std::string error;
   } rows[] = {
-      {"dnse: 3", "m.yaml:1:1: layer, got 'dnse', expected a layer of Keras, did you mean 'Dense'?"},
+      {"dnse: 3",
+       "m.yaml:1:1: layer, got 'dnse', expected a layer of Keras, did you mean 'Dense'?"},
       {"max_pooling2d: 3", "did you mean 'MaxPooling2D'?"},
       {"Dense", "m.yaml:1:1: Dense, got no units, expected an integer"},
       {"Dense:\n  activation: relu", "Dense, got no units, expected an integer"},
@@ -94,11 +97,13 @@ TEST(LayerConfigTest, ErrorsHaveTheirPlace) {
        "m.yaml:3:3: BatchNormalization: momentum, got 7, expected a number in [0, 1]"},
       {"Dropout: 1", "m.yaml:1:1: Dropout: rate, got 1, expected a number in [0, 1)"},
       {"Dropout: .nan", "Dropout: rate, got"},
-      {"LSTM:\n  units: 3\n  dropout: 1.5", "m.yaml:3:3: LSTM: dropout, got 1.5, expected a number"},
+      {"LSTM:\n  units: 3\n  dropout: 1.5",
+       "m.yaml:3:3: LSTM: dropout, got 1.5, expected a number"},
       {"LSTM:\n  units: 3\n  stateful: true", "LSTM, got stateful: true, expected false"},
       {"TimeDistributed:\n  layer:\n    Dens: 3", "m.yaml:3:5: layer, got 'Dens', expected"},
       {"TimeDistributed: {layer: [Dense: 3]}", "TimeDistributed"},
-      {"Bidirectional:\n  layer: {Dense: 3}", "m.yaml:1:1: Please initialize `Bidirectional` layer"},
+      {"Bidirectional:\n  layer: {Dense: 3}",
+       "m.yaml:1:1: Please initialize `Bidirectional` layer"},
       {"Dense: {units: 1, units: 2}", "got 'units' twice"},
       {"[Dense]", "layer, got a list, expected a name, or a name and its arguments"},
   };
@@ -116,9 +121,8 @@ Built build(const std::string& layers, const TensorType& input) {
   Graph graph;
   const GraphScope scope(graph);
   const LogCapture quiet;
-  const std::string yaml =
-      "model:\n  layers:\n" + layers +
-      "loss: mean_squared_error\noptimizer: {GradientDescentOptimizer: 0.1}\n";
+  const std::string yaml = "model:\n  layers:\n" + layers +
+                           "loss: mean_squared_error\noptimizer: {GradientDescentOptimizer: 0.1}\n";
   const ModelFn model = parse_model(ConfigNode::parse(yaml, "m.yaml"));
   const Output x = placeholder(input.dtype, input.shape);
   const TPUEstimatorSpec predict = model(x, {}, Mode::predict, {});
@@ -186,8 +190,7 @@ TEST(LayerConfigTest, VariablesHaveKerasNames) {
                   "batch_normalization/moving_variance [3]", "dense_1/kernel [3,2]",
                   "dense_1/bias [2]", "bidirectional/forward_lstm/kernel [2,8]",
                   "bidirectional/forward_lstm/recurrent_kernel [2,8]",
-                  "bidirectional/forward_lstm/bias [8]",
-                  "bidirectional/backward_lstm/kernel [2,8]",
+                  "bidirectional/forward_lstm/bias [8]", "bidirectional/backward_lstm/kernel [2,8]",
                   "bidirectional/backward_lstm/recurrent_kernel [2,8]",
                   "bidirectional/backward_lstm/bias [8]", "last/kernel [4,1]"));
   EXPECT_THAT(built.trained, ::testing::Not(::testing::Contains(HasSubstr("moving_"))));
@@ -198,16 +201,17 @@ TEST(LayerConfigTest, ErrorsOfAGraphNameTheLine) {
   const auto error_of_model = [](const std::string& layers, const TensorType& input) {
     return systole::testing::error_of([&] { build(layers, input); });
   };
-  EXPECT_THAT(error_of_model("    - Flatten\n    - Conv2D: {filters: 2, kernel_size: 3}\n", {DType::f32, {4, 8}}),
+  EXPECT_THAT(error_of_model("    - Flatten\n    - Conv2D: {filters: 2, kernel_size: 3}\n",
+                             {DType::f32, {4, 8}}),
               HasSubstr("m.yaml:4:"));
   EXPECT_THAT(error_of_model("    - Dense: 2\n    - LSTM: 3\n", {DType::f32, {4, 8}}),
               HasSubstr("m.yaml:4:7: Input 0 of layer lstm is incompatible with the layer: "
                         "expected ndim=3, found ndim=2"));
   EXPECT_THAT(error_of_model("    - Add\n", {DType::f32, {4, 8}}),
               HasSubstr("m.yaml:3:7: A merge layer should be called on a list of inputs"));
-  EXPECT_THAT(error_of_model("    - LSTM: {units: 2, return_state: true}\n",
-                             {DType::f32, {4, 8, 3}}),
-              HasSubstr("m.yaml:3:7: LSTM, got 3 outputs, expected a layer with one"));
+  EXPECT_THAT(
+      error_of_model("    - LSTM: {units: 2, return_state: true}\n", {DType::f32, {4, 8, 3}}),
+      HasSubstr("m.yaml:3:7: LSTM, got 3 outputs, expected a layer with one"));
 }
 
 // Sequences whose class is whether their numbers rise.
@@ -229,9 +233,11 @@ TEST(LayerConfigTest, AnLstmLearnsSequences) {
       "    - LSTM: {units: 6, kernel_regularizer: {l2: {l: 1.0e-4}}, recurrent_constraint: "
       "{MaxNorm: {max_value: 1.0}}}\n    - Dense: 2\n"
       "loss: sparse_softmax_cross_entropy\noptimizer: {AdamOptimizer: 0.05}\nmetrics: [accuracy]\n"
-      "data: {dir: " + folder.path() + ", labels: y, train: " + source + ", repeat], eval: " +
-      source + "]}\nestimator: {train_batch_size: 16}\ntrain: {max_steps: 60}\n"
-      "run_config: {model_dir: " + (folder / "run") +
+      "data: {dir: " +
+      folder.path() + ", labels: y, train: " + source + ", repeat], eval: " + source +
+      "]}\nestimator: {train_batch_size: 16}\ntrain: {max_steps: 60}\n"
+      "run_config: {model_dir: " +
+      (folder / "run") +
       ", tf_random_seed: 1, save_summary_steps: 0, tpu_config: {iterations_per_loop: 30}}\n";
   const TrainingConfig config = parse_training_config(ConfigNode::parse(yaml, "m.yaml"));
   TPUEstimator estimator(config.estimator);
@@ -256,10 +262,13 @@ TEST(LayerConfigTest, BatchNormalizationUpdatesItsAverages) {
   const std::string yaml =
       "model:\n  layers: [BatchNormalization: {momentum: 0.5}, Dense: 1]\n"
       "loss: mean_squared_error\noptimizer: {GradientDescentOptimizer: 0.01}\n"
-      "data: {dir: " + folder.path() + ", labels: y, train: [csv: {files: n.csv, features: "
+      "data: {dir: " +
+      folder.path() +
+      ", labels: y, train: [csv: {files: n.csv, features: "
       "{x: float32, y: float32}}, repeat]}\n"
       "estimator: {train_batch_size: 8}\ntrain: {max_steps: 1}\n"
-      "run_config: {model_dir: " + (folder / "run") + ", save_summary_steps: 0}\n";
+      "run_config: {model_dir: " +
+      (folder / "run") + ", save_summary_steps: 0}\n";
   const TrainingConfig config = parse_training_config(ConfigNode::parse(yaml, "m.yaml"));
   TPUEstimator estimator(config.estimator);
   estimator.train(config.train_input, config.train);

@@ -50,7 +50,8 @@ void LayerStack::add_variables(const LayerDefinition& layer) {
   const std::vector<std::string> names = layer.weight_names();
   const std::vector<WeightPtr> trained = layer.trainable_weights();
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (variables_.contains(weights[i].get())) continue;  // of a layer inside, made before its neighbour's
+    if (variables_.contains(weights[i].get()))
+      continue;  // of a layer inside, made before its neighbour's
     const keras::Weight& weight = *weights[i];
     const Output first = weight.options().initializer(weight.shape(), weight.type().dtype);
     const Variable variable(first, {.name = names[i].substr(0, names[i].rfind(':')),

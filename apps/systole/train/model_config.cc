@@ -84,9 +84,8 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
     spec.eval_metric_ops = metrics_of(parts, labels.leaf(), outputs);
   } else {
     spec.train_op = placed_at(parts.optimizer_node, [&] {
-      return layers.with_constraints(
-          CrossShardOptimizer(parts.optimizer())
-              .minimize(spec.loss, {.global_step = get_global_step()}));
+      return layers.with_constraints(CrossShardOptimizer(parts.optimizer())
+                                         .minimize(spec.loss, {.global_step = get_global_step()}));
     });
   }
   return spec;

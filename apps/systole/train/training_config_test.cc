@@ -196,7 +196,8 @@ TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
 
 TEST_F(TrainingConfigTest, AxesOutOfRangeNameTheLineOfTheFile) {
   const LogCapture quiet;
-  for (const std::string layer : {"BatchNormalization: {axis: 7}", "LayerNormalization: {axis: 7}"}) {
+  for (const std::string layer :
+       {"BatchNormalization: {axis: 7}", "LayerNormalization: {axis: 7}"}) {
     const TrainingConfig config = parse({.set = {"model.layers.1={" + layer + "}"}});
     TPUEstimator estimator(config.estimator);
     EXPECT_THAT(

@@ -68,8 +68,8 @@ TEST_F(DamagedFilesTest, FlippedBitsAreErrorsOrWeights) {
 }
 
 TEST_F(DamagedFilesTest, WeightsOfAnotherModelChangeNothing) {
-  Sequential({layers::Conv1D(2, 3, {.input_shape = Shape{5, 3}}), layers::Flatten(),
-              layers::Dense(1)})
+  Sequential(
+      {layers::Conv1D(2, 3, {.input_shape = Shape{5, 3}}), layers::Flatten(), layers::Dense(1)})
       .save_weights("mem://damaged/other.h5");
   const std::string bytes = read_file(default_file_system(), "mem://damaged/other.h5");
   expect_error_or_weights(model(), bytes, /*must_fail=*/true);
@@ -97,9 +97,8 @@ TEST_F(DamagedFilesTest, AFullDiskLeavesTheOldFile) {
   const std::string bytes = read_file(default_file_system(), path);
   saved.set_weights(model().get_weights());
   for (const bool whole : {true, false}) {
-    memory_file_system().inject({.path_contains = "full_disk/model",
-                                 .at_byte = 100,
-                                 .code = Code::resource_exhausted});
+    memory_file_system().inject(
+        {.path_contains = "full_disk/model", .at_byte = 100, .code = Code::resource_exhausted});
     EXPECT_THAT(error_of([&] { whole ? saved.save(path) : saved.save_weights(path); }),
                 AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("model.h5")));
     EXPECT_EQ(read_file(default_file_system(), path), bytes);

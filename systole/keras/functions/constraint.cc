@@ -18,13 +18,13 @@ Output max_norm(const Output& w, double max_value, int64_t axis) {
 }
 
 ConstraintFn min_max_norm_of(const Json& config) {
-  return [least = config.value("min_value", 0.0), most = config.value("max_value", 1.0),
-          rate = config.value("rate", 1.0),
-          axis = config.value("axis", int64_t{0})](const Output& w) {
-    const Output norm = norm_along(w, axis);
-    const Output desired = clip_by_value(norm, least, most) * rate + norm * (1 - rate);
-    return w * (desired / (norm + kNormEpsilon));
-  };
+  return
+      [least = config.value("min_value", 0.0), most = config.value("max_value", 1.0),
+       rate = config.value("rate", 1.0), axis = config.value("axis", int64_t{0})](const Output& w) {
+        const Output norm = norm_along(w, axis);
+        const Output desired = clip_by_value(norm, least, most) * rate + norm * (1 - rate);
+        return w * (desired / (norm + kNormEpsilon));
+      };
 }
 
 ClassTable<ConstraintFn>& constraint_table() {

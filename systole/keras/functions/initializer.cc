@@ -131,11 +131,13 @@ void add_variance_scaling(ClassTable<Initializer>& table) {
       [](const Json& config) { return variance_scaling_initializer(variance_scaling(config)); },
       Names{"scale", "mode", "distribution", "seed"});
   table.add("GlorotUniform", {"glorot_uniform"}, scaled(1, "fan_avg", "uniform"), Names{"seed"});
-  table.add("GlorotNormal", {"glorot_normal"}, scaled(1, "fan_avg", "truncated_normal"), Names{"seed"});
+  table.add("GlorotNormal", {"glorot_normal"}, scaled(1, "fan_avg", "truncated_normal"),
+            Names{"seed"});
   table.add("HeUniform", {"he_uniform"}, scaled(2, "fan_in", "uniform"), Names{"seed"});
   table.add("HeNormal", {"he_normal"}, scaled(2, "fan_in", "truncated_normal"), Names{"seed"});
   table.add("LecunUniform", {"lecun_uniform"}, scaled(1, "fan_in", "uniform"), Names{"seed"});
-  table.add("LecunNormal", {"lecun_normal"}, scaled(1, "fan_in", "truncated_normal"), Names{"seed"});
+  table.add("LecunNormal", {"lecun_normal"}, scaled(1, "fan_in", "truncated_normal"),
+            Names{"seed"});
 }
 
 void add_distributions(ClassTable<Initializer>& table) {
@@ -187,10 +189,9 @@ ClassTable<Initializer>& initializer_table() {
     made.add(
         "Orthogonal", {"orthogonal"},
         [](const Json& config) -> Initializer {
-          return [gain = config.value("gain", 1.0), seed = seed_of(config)](
-                     const Shape& shape, DType dtype) {
-            return orthogonal(shape, dtype, gain, seed);
-          };
+          return
+              [gain = config.value("gain", 1.0), seed = seed_of(config)](
+                  const Shape& shape, DType dtype) { return orthogonal(shape, dtype, gain, seed); };
         },
         Names{"gain", "seed"});
     add_distributions(made);

@@ -358,7 +358,8 @@ TEST(ConvolutionTest, RefuseWhatDoesNotFit) {
       },
       "The `kernel_size` argument must be a tuple of 2 integers. Received 3 of them");
   refuses([] { layers::Conv2D(3, 0); }, "Conv2D: kernel_size, got (0, 0), expected 1 or more");
-  refuses([] { layers::Conv2D(0, 3); }, "Conv2D: filters, got 0, expected an integer from 1 to 2147483647");
+  refuses([] { layers::Conv2D(0, 3); },
+          "Conv2D: filters, got 0, expected an integer from 1 to 2147483647");
   refuses([] { layers::Conv2D(3, 3, {.padding = "causal"}); },
           "Conv2D: padding, got 'causal', expected 'valid' or 'same'");
   refuses([] { layers::Conv1D(3, 3, {.padding = "full"}); },

@@ -30,7 +30,7 @@ struct DenseOptions {
   std::optional<Shape> input_shape = std::nullopt;
   std::optional<Shape> batch_input_shape = std::nullopt;
   std::optional<int64_t> input_dim = std::nullopt;  // short for input_shape {input_dim}
-  std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
+  std::vector<Tensor> weights = {};                 // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
 };

@@ -1,5 +1,7 @@
 // Every layer class against plain f64 loops: each argument at more than one value, masks, data
 // formats. To cover a new class, add its rows in testing/.
+#include "systole/keras/layers/testing/layer_values.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/keras/keras.h"
 #include "systole/keras/layer_class.h"
-#include "systole/keras/layers/testing/layer_values.h"
 #include "systole/keras/testing/grid.h"
 
 namespace systole::keras::layers::testing {
@@ -50,8 +51,8 @@ void set_masked_steps(Tensor& x, const std::vector<std::vector<double>>& mask, f
 LayerCallCase call_of(const LayerRow& row) {
   LayerCallCase call{.config = Json::parse(row.config)};
   for (const std::vector<int64_t>& shape : row.inputs) {
-    Tensor x = keras::testing::noise(Shape(std::span<const int64_t>(shape)),
-                                     1 + call.inputs.size());
+    Tensor x =
+        keras::testing::noise(Shape(std::span<const int64_t>(shape)), 1 + call.inputs.size());
     for (float& v : x.data<float>()) v *= 2;
     if (row.class_name == "Embedding") {
       const auto ids = call.config.at("input_dim").get<int64_t>();

@@ -197,18 +197,18 @@ TEST_F(ModelTest, ModelsOfAProgramTrainSaveWeightsAndRefuseToBeSaved) {
 // Arguments that Keras's layers take besides their own.
 TEST_F(ModelTest, LayersTakeShapesAndWeights) {
   const Tensor table = normal({5, 2}, 4);
-  const Sequential model({layers::Embedding(
-      5, 2, {.input_length = 3, .weights = {table}, .trainable = false})});
+  const Sequential model(
+      {layers::Embedding(5, 2, {.input_length = 3, .weights = {table}, .trainable = false})});
   EXPECT_TRUE(model.get_weights()[0].identical(table));
   EXPECT_TRUE(model.model()->trainable_weights().empty());
   const Sequential fixed({layers::Dense(2, {.batch_input_shape = Shape{4, 3}})});
   EXPECT_EQ(fixed.inputs().shape(), Shape({4, 3}));
   const Sequential dropped({layers::Dropout(0.5, {.batch_input_shape = Shape{4, 3}})});
   EXPECT_EQ(dropped.outputs().shape(), Shape({4, 3}));
-  EXPECT_THAT(systole::testing::error_of([&] {
-                Sequential({layers::Dense(2, {.input_shape = Shape{3}, .weights = {table}})});
-              }),
-              ::testing::HasSubstr("with a weight list of length 1, but the layer was expecting 2"));
+  EXPECT_THAT(
+      systole::testing::error_of(
+          [&] { Sequential({layers::Dense(2, {.input_shape = Shape{3}, .weights = {table}})}); }),
+      ::testing::HasSubstr("with a weight list of length 1, but the layer was expecting 2"));
 }
 
 TEST_F(ModelTest, LayersOfAProgramTrain) {

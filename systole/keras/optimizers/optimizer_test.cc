@@ -149,15 +149,15 @@ std::vector<OptimizerCase> moment_cases() {
          return elementwise([m = Vector{}, v = Vector{}](size_t i, double g, int t) mutable {
            m[i] = 0.5 * m[i] + 0.5 * g;
            v[i] = 0.999 * v[i] + 0.001 * g * g;
-           const double rate = decayed(0.02, 0.25, t) * std::sqrt(1 - std::pow(0.999, t)) /
-                               (1 - std::pow(0.5, t));
+           const double rate =
+               decayed(0.02, 0.25, t) * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.5, t));
            return rate * m[i] / (std::sqrt(v[i]) + 0.1);
          });
        }},
       {"adamax with other numbers",
        [] {
-         return optimizers::Adamax(
-             0.02, {.beta_1 = 0.5, .beta_2 = 0.75, .epsilon = 0.1, .decay = 0.25});
+         return optimizers::Adamax(0.02,
+                                   {.beta_1 = 0.5, .beta_2 = 0.75, .epsilon = 0.1, .decay = 0.25});
        },
        [] {
          return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {

@@ -91,8 +91,9 @@ struct TensorBoardOptions {
   UpdateFreq update_freq = "batch";
 };
 // Writes event files: `epoch_<name>` at each epoch's index and, by update_freq, `batch_<name>` at
-// the number of batches before; histograms of weights as `<layer>/<weight>_0`; pictures of weights of
-// up to three axes as `<layer>/<weight>_0/image`, of three axes the first three [rows, columns] as
+// the number of batches before; histograms of weights as `<layer>/<weight>_0`; pictures of weights
+// of up to three axes as `<layer>/<weight>_0/image`, of three axes the first three [rows, columns]
+// as
 // `.../image/0` and so on.
 CallbackPtr TensorBoard(const TensorBoardOptions& options = {});
 

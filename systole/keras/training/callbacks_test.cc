@@ -61,12 +61,11 @@ TEST_F(FitCallbacksTest, RemoteMonitorPostsTheLogs) {
                      request.header("x-run") + " " + request.body);
     return systole::testing::ServerResponse{};
   });
-  const History history =
-      fit(make_model(),
-          {callbacks::RemoteMonitor({.root = server.url(), .headers = {{"X-Run", "7"}}}),
-           callbacks::RemoteMonitor(
-               {.root = server.url(), .path = "/epochs", .send_as_json = true})},
-          1);
+  const History history = fit(
+      make_model(),
+      {callbacks::RemoteMonitor({.root = server.url(), .headers = {{"X-Run", "7"}}}),
+       callbacks::RemoteMonitor({.root = server.url(), .path = "/epochs", .send_as_json = true})},
+      1);
   ASSERT_EQ(bodies.size(), 2U);
   EXPECT_THAT(bodies[0], ::testing::StartsWith("/publish/epoch/end/ application/x-www-form-"
                                                "urlencoded 7 data=%7B%22epoch%22%3A0%2C%22"));

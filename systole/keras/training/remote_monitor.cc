@@ -21,9 +21,9 @@ class RemoteMonitorCallback : public Callback {
                               .url = options_.root + options_.path,
                               .connect_timeout = std::chrono::seconds(5),
                               .timeout = std::chrono::seconds(10)};
-    request.headers.push_back(
-        {"Content-Type",
-         options_.send_as_json ? "application/json" : "application/x-www-form-urlencoded"});
+    request.headers.push_back({"Content-Type", options_.send_as_json
+                                                   ? "application/json"
+                                                   : "application/x-www-form-urlencoded"});
     for (const auto& [name, value] : options_.headers) request.headers.push_back({name, value});
     request.body = options_.send_as_json
                        ? message.dump()

@@ -249,8 +249,8 @@ void add_normalization_rows(LayerRows& rows) {
        {"{}", R"({"axis": 1, "epsilon": 0.1})", R"({"scale": false, "fused": false})",
         R"({"center": false, "momentum": 0.5, "batch_statistics_when_frozen": true})"}) {
     rows.push_back({"BatchNormalization", config, {{4, 3, 2}}, batch_normalization});
-    rows.push_back({"BatchNormalization", config, {{4, 3, 2}}, batch_normalization_in_training,
-                    false, true});
+    rows.push_back(
+        {"BatchNormalization", config, {{4, 3, 2}}, batch_normalization_in_training, false, true});
     rows.push_back({"BatchNormalization", config, {{4, 3, 2, 5}}, batch_normalization});
   }
   for (const char* config : {"{}", R"({"axis": 1, "epsilon": 0.1})", R"({"scale": false})",

@@ -95,8 +95,8 @@ std::vector<Values> dot(const LayerCallCase& c) {
 }  // namespace
 
 void add_merge_rows(LayerRows& rows) {
-  const std::vector<std::vector<Place>> inputs = {
-      {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, {{2, 1, 4}, {2, 3, 1}}};
+  const std::vector<std::vector<Place>> inputs = {{{2, 3, 4}, {2, 3, 4}, {2, 3, 4}},
+                                                  {{2, 1, 4}, {2, 3, 1}}};
   for (const std::vector<Place>& x : inputs) {
     const auto add = [&](const char* name, std::function<double(const std::vector<double>&)> f) {
       rows.push_back({name, "{}", x, elementwise(std::move(f))});

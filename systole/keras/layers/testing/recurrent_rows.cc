@@ -96,8 +96,8 @@ std::vector<Values> run_cells(const std::vector<ReferenceCell>& cells, const Lay
     if (!first && backwards) {
       for (Vector& row : mask) std::ranges::reverse(row);
     }
-    const ReferenceRun run = run_reference(cells[i], first ? cube(c.inputs[0]) : outputs, mask, {},
-                                           first && backwards);
+    const ReferenceRun run =
+        run_reference(cells[i], first ? cube(c.inputs[0]) : outputs, mask, {}, first && backwards);
     outputs = run.outputs;
     for (size_t s = 0; s < cells[i].states(); ++s) states.push_back(of_state(run.states, s));
   }
@@ -108,7 +108,8 @@ std::vector<Values> run_cells(const std::vector<ReferenceCell>& cells, const Lay
 
 Formula layer_formula(const std::string& class_name) {
   return [class_name](const LayerCallCase& c) {
-    if (class_name.starts_with("CuDNN")) return run_cells({cudnn_cell(class_name == "CuDNNLSTM", c)}, c);
+    if (class_name.starts_with("CuDNN"))
+      return run_cells({cudnn_cell(class_name == "CuDNNLSTM", c)}, c);
     std::span<const Tensor> weights = c.weights;
     return run_cells({cell_of(class_name, c.config, weights)}, c);
   };
@@ -137,7 +138,8 @@ Formula step_formula(const std::string& class_name) {
     Values x = c.input();
     size_t next = 1;
     for (const ReferenceCell& cell : cells_of(class_name, c.config, c.weights)) {
-      std::vector<Values> after(cell.states(), Values({x.size(0), static_cast<int64_t>(cell.units)}));
+      std::vector<Values> after(cell.states(),
+                                Values({x.size(0), static_cast<int64_t>(cell.units)}));
       for (int64_t row = 0; row < x.size(0); ++row) {
         const auto row_of = [&](const Values& v) {
           const auto begin = v.data.begin() + row * v.size(1);
@@ -176,8 +178,8 @@ std::vector<Values> bidirectional(const LayerCallCase& c) {
   for (const bool backward : {false, true}) {
     const size_t half = weights.size() / 2;
     std::span<const Tensor> own = weights.subspan(backward ? half : 0, half);
-    ReferenceRun run = run_reference(cell_of(kind, inner, own), cube(c.inputs[0]), c.mask, {},
-                                     backward);
+    ReferenceRun run =
+        run_reference(cell_of(kind, inner, own), cube(c.inputs[0]), c.mask, {}, backward);
     if (backward && sequences) turn_steps(run.outputs);
     both.push_back(of_steps(run.outputs, sequences));
   }
@@ -207,8 +209,7 @@ std::vector<Values> bidirectional(const LayerCallCase& c) {
 std::vector<Values> time_distributed(const LayerCallCase& c) {
   const Values x = c.input();
   const Values w = c.weight(0);
-  const std::string activation =
-      c.config.at("layer").at("config").value("activation", "linear");
+  const std::string activation = c.config.at("layer").at("config").value("activation", "linear");
   Values y({x.size(0), x.size(1), w.size(1)});
   y.for_each([&](const std::vector<int64_t>& p) {
     double sum = c.weight(1).at({p[2]});
@@ -223,18 +224,12 @@ std::vector<Json> configs(const std::string& name) {
   const bool cudnn = name.starts_with("CuDNN");
   const bool gates = !name.starts_with("SimpleRNN");
   Json plain = {{"units", 3}};
-  Json loop = {{"units", 2},
-               {"return_sequences", true},
-               {"return_state", true},
-               {"go_backwards", true}};
+  Json loop = {
+      {"units", 2}, {"return_sequences", true}, {"return_state", true}, {"go_backwards", true}};
   if (name.find("LSTM") != std::string::npos) loop["unit_forget_bias"] = false;
   if (cudnn) return {plain, loop};
-  Json cell = {{"units", 3},
-               {"activation", "relu"},
-               {"use_bias", false},
-               {"dropout", 0.5},
-               {"recurrent_dropout", 0.25},
-               {"unroll", true}};
+  Json cell = {{"units", 3},     {"activation", "relu"},      {"use_bias", false},
+               {"dropout", 0.5}, {"recurrent_dropout", 0.25}, {"unroll", true}};
   if (gates) {
     cell["recurrent_activation"] = "sigmoid";
     cell["implementation"] = 2;
@@ -246,8 +241,7 @@ std::vector<Json> configs(const std::string& name) {
 
 // Those of a cell alone.
 Json without_loop(Json config) {
-  for (const char* key :
-       {"return_sequences", "return_state", "go_backwards", "unroll"}) {
+  for (const char* key : {"return_sequences", "return_state", "go_backwards", "unroll"}) {
     config.erase(key);
   }
   return config;
@@ -271,9 +265,13 @@ void add_cell_rows(LayerRows& rows) {
   const Json lstm = inside("LSTMCell", {{"units", 3}});
   const Json two = {{"cells", {gru, lstm}}};
   const Json three = {{"cells", {lstm, gru, gru}}};
-  rows.push_back({"StackedRNNCells", two.dump(), {{3, 2}, {3, 2}, {3, 3}, {3, 3}},
+  rows.push_back({"StackedRNNCells",
+                  two.dump(),
+                  {{3, 2}, {3, 2}, {3, 3}, {3, 3}},
                   step_formula("StackedRNNCells")});
-  rows.push_back({"StackedRNNCells", three.dump(), {{3, 2}, {3, 3}, {3, 3}, {3, 2}, {3, 2}},
+  rows.push_back({"StackedRNNCells",
+                  three.dump(),
+                  {{3, 2}, {3, 3}, {3, 3}, {3, 2}, {3, 2}},
                   step_formula("StackedRNNCells")});
   for (const bool masked : {false, true}) {
     for (const Json& cell : {gru, inside("StackedRNNCells", two)}) {
@@ -293,16 +291,14 @@ void add_wrapper_rows(LayerRows& rows) {
     for (const bool sequences : {false, true}) {
       for (const Json& mode :
            {Json("concat"), Json("sum"), Json("mul"), Json("ave"), Json(nullptr)}) {
-        const Json config = {
-            {"merge_mode", mode},
-            {"layer", inside(sequences ? "GRU" : "LSTM",
-                             {{"units", 2}, {"return_sequences", sequences}})}};
+        const Json config = {{"merge_mode", mode},
+                             {"layer", inside(sequences ? "GRU" : "LSTM",
+                                              {{"units", 2}, {"return_sequences", sequences}})}};
         rows.push_back({"Bidirectional", config.dump(), {{3, 4, 2}}, bidirectional, masked});
       }
     }
     for (const char* activation : {"linear", "tanh"}) {
-      const Json config = {
-          {"layer", inside("Dense", {{"units", 3}, {"activation", activation}})}};
+      const Json config = {{"layer", inside("Dense", {{"units", 3}, {"activation", activation}})}};
       rows.push_back({"TimeDistributed", config.dump(), {{3, 4, 2}}, time_distributed, masked});
     }
   }

@@ -36,8 +36,8 @@ Place place_of(const LayerCallCase& c, const char* argument, int64_t otherwise) 
     size = otherwise;
     if (!c.config.contains(argument)) continue;
     const Json& given = c.config.at(argument);
-    size = given.is_array() ? given.at(static_cast<size_t>(i)).get<int64_t>()
-                            : given.get<int64_t>();
+    size =
+        given.is_array() ? given.at(static_cast<size_t>(i)).get<int64_t>() : given.get<int64_t>();
   }
   return place;
 }
@@ -65,8 +65,8 @@ std::vector<Values> finished(const LayerCallCase& c, Grid y) {
 }
 
 std::vector<Values> convolution(const LayerCallCase& c) {
-  return finished(c, convolve(input_grid(c), doubles(c.weights[0]), c.config.at("filters"),
-                              steps_of(c)));
+  return finished(
+      c, convolve(input_grid(c), doubles(c.weights[0]), c.config.at("filters"), steps_of(c)));
 }
 
 std::vector<Values> depthwise(const LayerCallCase& c) {
@@ -226,10 +226,7 @@ void add_convolution(LayerRows& rows, const std::string& name, int rank, const F
   const bool has_filters = !name.starts_with("Dep");
   const bool transposes = name.ends_with("Transpose");
   Json plain = {{"kernel_size", sizes(rank, {2, 3, 2})}};
-  Json strided = {{"kernel_size", 2},
-                  {"strides", 2},
-                  {"padding", "same"},
-                  {"activation", "tanh"}};
+  Json strided = {{"kernel_size", 2}, {"strides", 2}, {"padding", "same"}, {"activation", "tanh"}};
   Json dilated = {{"kernel_size", 2}, {"dilation_rate", 2}, {"use_bias", false}};
   if (transposes && rank == 3) dilated.erase("dilation_rate");
   if (transposes) strided["output_padding"] = 1;
@@ -278,8 +275,8 @@ void add_resizing(LayerRows& rows, int rank) {
     }
   }
   add_both(rows, "UpSampling" + suffix, rank, Json::object(), enlarged, has_format);
-  add_both(rows, "UpSampling" + suffix, rank, {{"size", rank == 1 ? Json(3) : sizes(rank, {1, 2, 3})}},
-           enlarged, has_format);
+  add_both(rows, "UpSampling" + suffix, rank,
+           {{"size", rank == 1 ? Json(3) : sizes(rank, {1, 2, 3})}}, enlarged, has_format);
   if (rank == 2) {
     add_both(rows, "UpSampling2D", rank, {{"size", {2, 3}}, {"interpolation", "bilinear"}},
              enlarged);
