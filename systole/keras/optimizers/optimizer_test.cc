@@ -83,32 +83,6 @@ std::vector<OptimizerCase> gradient_cases() {
            return 0.1 * g / (std::sqrt(a[i]) + 1e-7);
          });
        }},
-      {"rmsprop with other numbers",
-       [] { return optimizers::RMSprop(0.02, {.rho = 0.5, .epsilon = 0.01}); },
-       [] {
-         return elementwise([a = Vector{}](size_t i, double g, int) mutable {
-           a[i] = 0.5 * a[i] + 0.5 * g * g;
-           return 0.02 * g / (std::sqrt(a[i]) + 0.01);
-         });
-       }},
-      {"adagrad with other numbers",
-       [] { return optimizers::Adagrad(0.2, {.epsilon = 0.1, .decay = 0.5}); },
-       [] {
-         return elementwise([a = Vector{}](size_t i, double g, int t) mutable {
-           a[i] += g * g;
-           return decayed(0.2, 0.5, t) * g / (std::sqrt(a[i]) + 0.1);
-         });
-       }},
-      {"adadelta with other numbers",
-       [] { return optimizers::Adadelta(0.5, {.rho = 0.75, .epsilon = 0.01, .decay = 0.1}); },
-       [] {
-         return elementwise([a = Vector{}, d = Vector{}](size_t i, double g, int t) mutable {
-           a[i] = 0.75 * a[i] + 0.25 * g * g;
-           const double u = g * std::sqrt(d[i] + 0.01) / std::sqrt(a[i] + 0.01);
-           d[i] = 0.75 * d[i] + 0.25 * u * u;
-           return decayed(0.5, 0.1, t) * u;
-         });
-       }},
       {"adadelta", [] { return optimizers::Adadelta(); },
        [] {
          return elementwise([a = Vector{}, d = Vector{}](size_t i, double g, int) mutable {
@@ -143,29 +117,6 @@ std::vector<OptimizerCase> moment_cases() {
                return rate * m[i] / (std::sqrt(top[i]) + 1e-7);
              });
        }},
-      {"adam with other numbers",
-       [] { return optimizers::Adam(0.02, {.beta_1 = 0.5, .epsilon = 0.1, .decay = 0.25}); },
-       [] {
-         return elementwise([m = Vector{}, v = Vector{}](size_t i, double g, int t) mutable {
-           m[i] = 0.5 * m[i] + 0.5 * g;
-           v[i] = 0.999 * v[i] + 0.001 * g * g;
-           const double rate =
-               decayed(0.02, 0.25, t) * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.5, t));
-           return rate * m[i] / (std::sqrt(v[i]) + 0.1);
-         });
-       }},
-      {"adamax with other numbers",
-       [] {
-         return optimizers::Adamax(0.02,
-                                   {.beta_1 = 0.5, .beta_2 = 0.75, .epsilon = 0.1, .decay = 0.25});
-       },
-       [] {
-         return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {
-           m[i] = 0.5 * m[i] + 0.5 * g;
-           u[i] = std::max(0.75 * u[i], std::abs(g));
-           return decayed(0.02, 0.25, t) / (1 - std::pow(0.5, t)) * m[i] / (u[i] + 0.1);
-         });
-       }},
       {"adamax", [] { return optimizers::Adamax(0.01); },
        [] {
          return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {
@@ -194,14 +145,75 @@ std::vector<OptimizerCase> moment_cases() {
   };
 }
 
+// Each argument at another value than its default.
+std::vector<OptimizerCase> cases_of_other_arguments() {
+  return {
+      {"rmsprop", [] { return optimizers::RMSprop(0.02, {.rho = 0.5, .epsilon = 0.01}); },
+       [] {
+         return elementwise([a = Vector{}](size_t i, double g, int) mutable {
+           a[i] = 0.5 * a[i] + 0.5 * g * g;
+           return 0.02 * g / (std::sqrt(a[i]) + 0.01);
+         });
+       }},
+      {"adagrad", [] { return optimizers::Adagrad(0.2, {.epsilon = 0.1, .decay = 0.5}); },
+       [] {
+         return elementwise([a = Vector{}](size_t i, double g, int t) mutable {
+           a[i] += g * g;
+           return decayed(0.2, 0.5, t) * g / (std::sqrt(a[i]) + 0.1);
+         });
+       }},
+      {"adadelta",
+       [] { return optimizers::Adadelta(0.5, {.rho = 0.75, .epsilon = 0.01, .decay = 0.1}); },
+       [] {
+         return elementwise([a = Vector{}, d = Vector{}](size_t i, double g, int t) mutable {
+           a[i] = 0.75 * a[i] + 0.25 * g * g;
+           const double u = g * std::sqrt(d[i] + 0.01) / std::sqrt(a[i] + 0.01);
+           d[i] = 0.75 * d[i] + 0.25 * u * u;
+           return decayed(0.5, 0.1, t) * u;
+         });
+       }},
+  };
+}
+
+std::vector<OptimizerCase> moment_cases_of_other_arguments() {
+  return {
+      {"adam",
+       [] { return optimizers::Adam(0.02, {.beta_1 = 0.5, .epsilon = 0.1, .decay = 0.25}); },
+       [] {
+         return elementwise([m = Vector{}, v = Vector{}](size_t i, double g, int t) mutable {
+           m[i] = 0.5 * m[i] + 0.5 * g;
+           v[i] = 0.999 * v[i] + 0.001 * g * g;
+           const double rate =
+               decayed(0.02, 0.25, t) * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.5, t));
+           return rate * m[i] / (std::sqrt(v[i]) + 0.1);
+         });
+       }},
+      {"adamax",
+       [] {
+         return optimizers::Adamax(0.02,
+                                   {.beta_1 = 0.5, .beta_2 = 0.75, .epsilon = 0.1, .decay = 0.25});
+       },
+       [] {
+         return elementwise([m = Vector{}, u = Vector{}](size_t i, double g, int t) mutable {
+           m[i] = 0.5 * m[i] + 0.5 * g;
+           u[i] = std::max(0.75 * u[i], std::abs(g));
+           return decayed(0.02, 0.25, t) / (1 - std::pow(0.5, t)) * m[i] / (u[i] + 0.1);
+         });
+       }},
+  };
+}
+
 // Ten steps of (w x - y)^2 on one example, whose gradient is 2 (w x - y) x.
 TEST(OptimizerTest, TenStepsFollowTheFormulas) {
   const Vector x = {1.5, -0.5};
   const Tensor inputs = Tensor::of<float>({1, 2}, {1.5F, -0.5F});
   const Tensor target = Tensor::of<float>({1, 1}, {2.0F});
   std::set<std::string> tested;
-  std::vector<OptimizerCase> rows = gradient_cases();
-  std::ranges::move(moment_cases(), std::back_inserter(rows));
+  std::vector<OptimizerCase> rows;
+  for (const auto cases :
+       {gradient_cases, moment_cases, cases_of_other_arguments, moment_cases_of_other_arguments}) {
+    std::ranges::move(cases(), std::back_inserter(rows));
+  }
   for (const OptimizerCase& row : rows) {
     SCOPED_TRACE(row.name);
     const Sequential model({layers::Dense(1, {.use_bias = false, .input_shape = Shape{2}})});
