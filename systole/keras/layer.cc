@@ -42,6 +42,43 @@ Output mask_placeholder(const KerasTensor& tensor) {
   return shape ? placeholder(DType::pred, *shape) : Output();
 }
 
+KerasTensors results_of(const std::shared_ptr<LayerCall>& call) {
+  std::vector<KerasTensor> results;
+  for (size_t i = 0; i < call->outputs.size(); ++i) results.emplace_back(call, static_cast<int>(i));
+  return results;
+}
+
+// Of an input of a model: its tensor itself.
+KerasTensors inputs_of(const std::shared_ptr<LayerCall>& call) {
+  return call->inputs.empty() ? results_of(call) : KerasTensors(call->inputs);
+}
+
+std::vector<std::shared_ptr<LayerCall>> live_calls(const LayerDefinition& layer) {
+  std::vector<std::shared_ptr<LayerCall>> found;
+  for (const std::weak_ptr<LayerCall>& call : layer.calls) {
+    if (auto live = call.lock()) found.push_back(std::move(live));
+  }
+  return found;
+}
+
+std::shared_ptr<LayerCall> only_call(const LayerDefinition& layer, const char* what) {
+  const auto all = live_calls(layer);
+  if (all.empty()) throw failed_precondition("Layer {} has no inbound nodes.", layer.name());
+  if (all.size() == 1) return all[0];
+  throw failed_precondition(
+      "Layer {} has multiple inbound nodes, hence the notion of \"layer {}\" is ill-defined. Use "
+      "`get_{}_at(node_index)` instead.",
+      layer.name(), what, what);
+}
+
+std::shared_ptr<LayerCall> call_at(const LayerDefinition& layer, int node_index) {
+  for (const std::shared_ptr<LayerCall>& call : live_calls(layer)) {
+    if (call->node_index == node_index) return call;
+  }
+  throw make_error(Code::out_of_range, "Layer {}: node_index, got {}, expected one of its {} calls",
+                   layer.name(), node_index, layer.num_calls);
+}
+
 // `x` with zeros in the examples that only pad a batch.
 Output without_padding(const Output& x) { return example_mask() ? x * masked_weights(x, 1.0F) : x; }
 
@@ -229,6 +266,12 @@ std::vector<Output> LayerDefinition::apply(CallContext& context,
   return outputs;
 }
 
+void LayerDefinition::record_call(const std::shared_ptr<LayerCall>& call) {
+  call->node_index = num_calls++;
+  std::erase_if(calls, [](const std::weak_ptr<LayerCall>& old) { return old.expired(); });
+  calls.push_back(call);
+}
+
 KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& options) const {
   auto call = std::make_shared<LayerCall>();
   call->layer = definition_;
@@ -257,10 +300,17 @@ KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& op
     const Output mask = context.mask(output);
     call->mask_shapes.push_back(mask.valid() ? std::optional(mask.shape()) : std::nullopt);
   }
-  call->node_index = definition_->num_calls++;
-  std::vector<KerasTensor> results;
-  for (size_t i = 0; i < outputs.size(); ++i) results.emplace_back(call, static_cast<int>(i));
-  return results;
+  definition_->record_call(call);
+  return results_of(call);
+}
+
+KerasTensors Layer::input() const { return inputs_of(only_call(*definition_, "input")); }
+KerasTensors Layer::output() const { return results_of(only_call(*definition_, "output")); }
+KerasTensors Layer::get_input_at(int node_index) const {
+  return inputs_of(call_at(*definition_, node_index));
+}
+KerasTensors Layer::get_output_at(int node_index) const {
+  return results_of(call_at(*definition_, node_index));
 }
 
 std::vector<Tensor> Layer::get_weights() const {

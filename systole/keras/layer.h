@@ -162,9 +162,13 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   // Checks the inputs, builds the layer if need be, calls it and propagates masks.
   std::vector<Output> apply(CallContext& context, const std::vector<Output>& inputs);
   void ensure_built(const std::vector<Shape>& input_shapes);
+  // Numbers a symbolic call and keeps it in `calls`.
+  void record_call(const std::shared_ptr<LayerCall>& call);
 
   // The number of symbolic calls so far.
   int num_calls = 0;
+  // Those of them that a model or a KerasTensor still holds.
+  std::vector<std::weak_ptr<LayerCall>> calls;
 
  protected:
   WeightPtr add_weight(std::string name, Shape shape, WeightOptions options);
@@ -208,6 +212,15 @@ class Layer {
   // Calls the layer on symbolic tensors. Errors: INVALID_ARGUMENT for an initial_state where the
   // layer is not recurrent.
   KerasTensors operator()(const KerasTensors& inputs, const CallOptions& options = {}) const;
+
+  // What the layer's only call took and returned: Model(model.input(),
+  // model.get_layer("features").output()). Errors: FAILED_PRECONDITION `Layer x has no inbound
+  // nodes`; `Layer x has multiple inbound nodes, ...`, for which the other two take a number.
+  KerasTensors input() const;
+  KerasTensors output() const;
+  // Errors: OUT_OF_RANGE for the number of a call that there is not.
+  KerasTensors get_input_at(int node_index) const;
+  KerasTensors get_output_at(int node_index) const;
 
   const std::string& name() const { return definition_->name(); }
   std::string class_name() const { return definition_->class_name(); }

@@ -66,6 +66,7 @@ KerasTensor Input(const Shape& shape, const InputOptions& options) {
   call->layer = make_layer<InputLayer>(std::move(layer), {});
   call->outputs = {{options.dtype, with}};
   call->mask_shapes = {std::nullopt};
+  call->layer->record_call(call);
   return {std::move(call), 0};
 }
 

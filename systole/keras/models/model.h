@@ -62,6 +62,8 @@ class Model : public Layer {
   Layer get_layer(int64_t index) const;
   KerasTensors inputs() const;
   KerasTensors outputs() const;
+  KerasTensors input() const { return inputs(); }
+  KerasTensors output() const { return outputs(); }
   std::vector<std::string> input_names() const { return model()->input_names(); }
   std::vector<std::string> output_names() const { return model()->output_names(); }
 

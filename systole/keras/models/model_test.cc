@@ -159,6 +159,28 @@ class Scale : public LayerDefinition {
   WeightPtr scale_;
 };
 
+TEST_F(ModelTest, LayersTellTheirTensors) {
+  const Sequential model({layers::Dense(4, {.activation = "tanh", .input_shape = Shape{3}}),
+                          layers::Dense(2, {.name = "features"}), layers::Dense(1)});
+  const Model features(model.input(), model.get_layer("features").output());
+  const Tensor x = normal({5, 3}, 6);
+  EXPECT_EQ(features.predict(x).shape(), Shape({5, 2}));
+  EXPECT_EQ(model.get_layer("features").input().shape(), Shape({-1, 4}));
+  EXPECT_THAT(systole::testing::error_of([] { layers::Dense(3, {.name = "d"}).output(); }),
+              ::testing::HasSubstr("Layer d has no inbound nodes"));
+  const layers::Dense shared(2, {.name = "s"});
+  const KerasTensor a = Input({3});
+  const KerasTensor b = Input({3});
+  const KerasTensors first = shared(a);
+  const KerasTensors second = shared(b);
+  EXPECT_THAT(systole::testing::error_of([&] { shared.output(); }),
+              ::testing::HasSubstr("Layer s has multiple inbound nodes"));
+  EXPECT_EQ(shared.get_output_at(1).only(), second.only());
+  EXPECT_EQ(shared.get_input_at(0).only(), a);
+  EXPECT_THAT(systole::testing::error_of([&] { shared.get_output_at(2); }),
+              ::testing::HasSubstr("node_index, got 2, expected one of its 2 calls"));
+}
+
 // A model of a program's class: two layers of its own and a call().
 class TwoTowers : public ModelDefinition {
  public:
