@@ -134,7 +134,7 @@ Options options_from(Json config) {
       it->set(options, value);
     } catch (const Error& error) {
       if (value.is_null()) continue;  // left out: the default holds
-      throw invalid_argument("{}: {}, {}", Derived::kClassName, key, error.what());
+      throw invalid_argument("{}: {}, {}", Derived::kClassName, key, error.message());
     }
   }
   for (const Field<Options>& field : fields) {

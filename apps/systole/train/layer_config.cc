@@ -194,21 +194,22 @@ std::shared_ptr<keras::LayerDefinition> LayerConfig::make() const {
 
 LayerConfig parse_layer(const ConfigNode& node) {
   const auto [name, arguments] = named(node, "layer");
+  const ConfigNode& place = node.is_map() ? arguments : node;  // the line of the name
   const LayerClass* found = nullptr;
   try {
     found = &keras::find_layer_class(name);
   } catch (const Error&) {
-    throw node.error("layer", "'" + name + "'",
+    throw place.error("layer", "'" + name + "'",
                      "a layer of Keras" + did_you_mean(name, keras::layer_class_names()));
   }
-  LayerConfig layer{.layer_class = found, .config = Json::object(), .node = node};
+  LayerConfig layer{.layer_class = found, .config = Json::object(), .node = place};
   const std::vector<ArgumentDoc> known = arguments_of(*found);
   for (const auto& [key, value] : given_arguments(*found, arguments)) {
     add_argument(*found, known, key, value, layer.config);
   }
   for (const ArgumentDoc& argument : known) {
     if (!argument.required() || layer.config.contains(argument.name)) continue;
-    throw node.error(found->name, "no " + argument.name, argument.type);
+    throw place.error(found->name, "no " + argument.name, argument.type);
   }
   check_layer(layer, arguments);
   return layer;

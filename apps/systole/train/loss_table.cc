@@ -2,6 +2,7 @@
 #include "apps/systole/train/model_tables.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
 #include "systole/train/losses.h"
 
 namespace systole::app {

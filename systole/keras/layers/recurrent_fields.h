@@ -96,7 +96,7 @@ class CellLoop : public LayerOf<CellLoop<Cell, O>, O, RecurrentLayer> {
     try {
       return std::make_shared<Cell>(options);
     } catch (const Error& error) {
-      throw invalid_argument("{}: {}", kClassName, error.what());
+      throw invalid_argument("{}: {}", kClassName, error.message());
     }
   }
 };

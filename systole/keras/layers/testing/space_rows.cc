@@ -228,7 +228,6 @@ void add_convolution(LayerRows& rows, const std::string& name, int rank, const F
   Json plain = {{"kernel_size", sizes(rank, {2, 3, 2})}};
   Json strided = {{"kernel_size", 2}, {"strides", 2}, {"padding", "same"}, {"activation", "tanh"}};
   Json dilated = {{"kernel_size", 2}, {"dilation_rate", 2}, {"use_bias", false}};
-  if (transposes && rank == 3) dilated.erase("dilation_rate");
   if (transposes) strided["output_padding"] = 1;
   if (has_filters) {
     plain["filters"] = 3;
