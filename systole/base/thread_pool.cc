@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "systole/base/trace.h"
+
 namespace systole {
 namespace {
 
@@ -139,7 +141,12 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::Impl::Impl(int threads) : num_threads(threads), may_spin(threads <= available_cpus()) {
-  for (int i = 1; i < num_threads; ++i) workers.emplace_back([this] { run_worker(); });
+  for (int i = 1; i < num_threads; ++i) {
+    workers.emplace_back([this] {
+      tracing::name_thread("pool");
+      run_worker();
+    });
+  }
 }
 
 ThreadPool::Impl::~Impl() {

@@ -290,6 +290,13 @@ void record_all(std::span<const Event> events) {
     known.fetch_or(kinds, std::memory_order_relaxed);
 }
 
+void record_if_long(int64_t begin, std::string_view name, Kind kind) {
+  if (!active()) return;
+  const int64_t end = ticks();
+  if (static_cast<double>(end - begin) * nanoseconds_per_tick() < kLeastNanoseconds) return;
+  record({.begin = begin, .end = end, .name = intern(name), .kind = kind});
+}
+
 void note_program(const std::shared_ptr<const Program>& program) {
   if (!active()) return;
   // Threads run the same program again and again.

@@ -163,6 +163,10 @@ double nanoseconds_per_tick();
 // Adds an event of this thread. Does nothing while nothing is recorded.
 void record(const Event& event);
 void record_all(std::span<const Event> events);
+// Adds an event of this thread that began at `begin` (ticks) and ends now, unless it was shorter
+// than kLeastNanoseconds: for work that is mostly too short to record.
+inline constexpr double kLeastNanoseconds = 10'000;
+void record_if_long(int64_t begin, std::string_view name, Kind kind);
 // Keeps the program for the recording, if there is one.
 void note_program(const std::shared_ptr<const Program>& program);
 // Returns an equal string that lives as long as the process.
@@ -178,6 +182,13 @@ class Span {
     if (!on_) [[likely]]
       return;
     event_ = {.begin = ticks(), .name = name, .kind = kind, .args = {first, second}};
+  }
+  // For a name that is no literal: interns it while recording.
+  explicit Span(const std::string& name, Kind kind = Kind::other, Arg first = {}, Arg second = {})
+      : on_(active()) {
+    if (!on_) [[likely]]
+      return;
+    event_ = {.begin = ticks(), .name = intern(name), .kind = kind, .args = {first, second}};
   }
   ~Span() {
     if (!on_) [[likely]]

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "systole/base/random.h"
+#include "systole/base/trace.h"
 #include "systole/data/recycle.h"
 
 namespace systole::data {
@@ -87,6 +88,7 @@ StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContex
   if (entry == nullptr) {
     entry = std::make_unique<StageCounters>();
     entry->name = node.name();
+    entry->traced_name = tracing::intern(node.name());
     entry->depth = context.depth;
     entry->nested = context.nested;
     order_.push_back(entry.get());
@@ -167,7 +169,9 @@ template <class Ask>
 bool Stage::timed(const Ask& ask) {
   const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 3;
   const int64_t begin = now_ns();
+  const int64_t traced = tracing::active() ? tracing::ticks() : 0;
   const auto note = [&] {
+    if (traced != 0) tracing::record_if_long(traced, counters_->traced_name, tracing::Kind::input);
     const int64_t took = std::max<int64_t>(now_ns() - begin - timing_cost_ns(), 0);
     counters_->inclusive_ns.fetch_add(sampled ? took * kSampling : took, std::memory_order_relaxed);
     mean_ns_ += (static_cast<double>(took) - mean_ns_) / 4;

@@ -33,6 +33,7 @@ using NodePtr =
 // the stage, read by any thread.
 struct StageCounters {
   std::string name;
+  const char* traced_name = "";              // the same, for recordings
   int depth = 0;                             // number of stages after it
   bool nested = false;                       // inside a function that makes data sets
   std::atomic<int> threads{0};               // its own
@@ -176,6 +177,10 @@ class Stage {
   // Called by a stage with threads: their number, and the time that they worked.
   void note_threads(int count);
   void note_work(std::chrono::nanoseconds took);
+  // Its name in recordings (base/trace.h).
+  const char* traced_name() const {
+    return counters_ == nullptr ? "stage" : counters_->traced_name;
+  }
 
  private:
   std::string saved_name() const;

@@ -1,5 +1,7 @@
 #include "systole/data/workers.h"
 
+#include "systole/base/trace.h"
+
 namespace systole {
 
 Workers::Workers(Cancellation& cancellation, int count, Step step)
@@ -18,6 +20,7 @@ void Workers::start() {
 }
 
 void Workers::run() {
+  tracing::name_thread("input worker");
   Lock lock(mutex_);
   while (!stopped_ && !cancellation_.cancelled()) {
     bool worked = false;

@@ -97,6 +97,7 @@ struct ExecuteOptions {
   // Where a program that was compiled with CompileOptions::profile puts its steps, in program
   // order, before its event is ready; other programs leave it alone.
   std::vector<StepProfile>* profile = nullptr;
+  bool notes = true;  // notes steps and ops for a recording in progress, if the program can
 };
 
 // Bytes and operations of one replica's run.
@@ -109,6 +110,7 @@ struct ExecutableStats {
   int64_t reference_steps = 0;  // see StepProfile::by_reference
   double compile_seconds = 0;
   bool code_cached = false;  // its machine code was in memory or on disk already
+  bool notes_steps = false;  // launches record their steps (base/trace.h); else the caller does
 };
 
 // A compiled program of one or more replicas in lockstep. Arrays are whole: a parameter or result

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 #include "systole/runtime/collective.h"
 
 namespace systole::runtime {
@@ -181,6 +182,7 @@ class InMemoryCollective final : public Collective {
   // read them. Ranks also wait for each other before they throw, since others read their values.
   template <class Compute, class Store>
   void operate(std::string operation, const Tensor* value, Compute&& compute, Store&& store) {
+    const tracing::Span span(operation, tracing::Kind::collective);
     group_->bring(rank_, {std::move(operation), value});
     Tensor result;
     std::optional<Error> failure;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 #include "systole/runtime/mpi_library.h"
 
 namespace systole::runtime {
@@ -152,6 +153,7 @@ class MpiCollective final : public Collective {
   // Runs the messages of an operation. A failure ends the group, and keeps the memory.
   template <class Work>
   void guarded(const Tensor& memory, Work&& work) {
+    const tracing::Span span(operation_, tracing::Kind::collective);
     try {
       work();
       requests_.clear();
@@ -168,6 +170,7 @@ class MpiCollective final : public Collective {
   void begin(const std::string& operation) {
     if (failed_) throw make_error(Code::aborted, "mpi: the group cannot be used after an error");
     operation_ = operation;
+    const tracing::Span span("meet", tracing::Kind::collective);
     const uint64_t hash = hash_of(operation);
     auto hashes = std::make_unique<std::array<uint64_t, 2>>();
     *hashes = {hash, ~hash};

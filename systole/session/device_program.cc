@@ -2,6 +2,8 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "systole/base/trace.h"
+
 namespace systole {
 namespace {
 
@@ -39,7 +41,22 @@ void bind_state(DeviceProgram& program, SessionState& state, std::span<const Nod
   program.session = &state;
 }
 
+void DeviceProgram::note_steps(int64_t begin, int64_t steps) const {
+  if (!tracing::active() || executable->stats().notes_steps) return;
+  const int64_t ticks = tracing::ticks() - begin;
+  for (int64_t i = 0; i < steps; ++i) {
+    tracing::record({.begin = begin + ticks * i / steps,
+                     .end = begin + ticks * (i + 1) / steps,
+                     .name = "step",
+                     .kind = tracing::Kind::step,
+                     .args = {{"ops", 0}}});
+  }
+}
+
 runtime::Event DeviceProgram::launch(const LaunchOptions& options) {
+  const char* const what = options.on_host ? "function" : "launch";
+  const tracing::Kind kind = options.on_host ? tracing::Kind::host : tracing::Kind::launch;
+  const tracing::Span span(what, kind, {"steps", options.steps});
   ProgramSmall<runtime::Argument> arguments;
   ProgramSmall<bool> in_place(updates.size(), false);
   const auto pass = [&](const VariableSlot& slot, int update) {
@@ -68,8 +85,13 @@ runtime::Event DeviceProgram::launch(const LaunchOptions& options) {
   }
   for (Tensor& flag : options.flags) results.push_back({.host = &flag});
 
-  runtime::Event done = executable->execute(arguments, results, {.profile = options.profile});
-  if (options.wait || !options.flags.empty() || done.ready()) done.wait();
+  const int64_t begin = tracing::active() && !options.on_host ? tracing::ticks() : 0;
+  runtime::Event done = executable->execute(
+      arguments, results, {.profile = options.profile, .notes = !options.on_host});
+  if (options.wait || !options.flags.empty() || done.ready()) {
+    done.wait();
+    if (begin != 0) note_steps(begin, options.steps);
+  }
   throw_failed_checks(checks, options.flags);
   // An update that was not written in place replaces the buffer that it would have been written to.
   for (Spare& place : spare) {

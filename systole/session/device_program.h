@@ -34,6 +34,8 @@ struct DeviceProgram {
     std::span<const runtime::Result> fetched = {};
     std::span<Tensor> flags = {};  // as many as checks
     std::vector<runtime::StepProfile>* profile = nullptr;
+    int64_t steps = 1;
+    bool on_host = false;  // part of a function on the host: recordings have no steps of it
     // Updates take place only after a launch without an error. False: at once, with buffers that
     // are still computed, unless checks decide about them.
     bool wait = true;
@@ -44,6 +46,10 @@ struct DeviceProgram {
   // program itself are thrown where the launch waits or has ended, else the event's. REQUIRES: the
   // session's lock, exclusive when exclusive().
   runtime::Event launch(const LaunchOptions& options);
+
+  // Records the steps of a launch from `begin` (tracing::ticks) to now, in equal parts, while a
+  // recording is in progress, if the device does not.
+  void note_steps(int64_t begin, int64_t steps) const;
 
   // Counts `runs` more of the random ops.
   void advance(uint64_t runs) {

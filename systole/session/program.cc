@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "systole/base/trace.h"
 #include "systole/session/uniform_values.h"
 
 namespace systole {
@@ -46,6 +47,7 @@ std::string ProgramKey::to_string() const {
 Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
                  const runtime::CompileOptions& options, SessionState& state)
     : key_(std::move(key)) {
+  const tracing::Span span("compile a program", tracing::Kind::compile);
   const auto start = std::chrono::steady_clock::now();
   std::vector<Output> fed;
   for (const Feed& feed : key_.feeds) fed.push_back(feed.output);
@@ -54,7 +56,10 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
     const std::vector<Output> fetches = outputs_among(key_.fetches);
     const std::vector<Node*> targets = targets_of(key_.fetches);
     num_replicas_ = num_replicas_of(graph, fetches, targets, key_.feeds);
-    SpecializedProgram program = specialize(graph, fetches, targets, key_.feeds);
+    SpecializedProgram program = [&] {
+      const tracing::Span lowering("lower the graph", tracing::Kind::compile);
+      return specialize(graph, fetches, targets, key_.feeds);
+    }();
     runtime::CompileOptions compile = options;
     if (num_replicas_ > 1) {
       unite_replicas(program, graph, fetches, num_replicas_);

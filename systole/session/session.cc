@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/session/session_impl.h"
 
 namespace systole {
@@ -186,11 +187,13 @@ Tensor Session::variable_value(const Variable& variable) {
   impl_->check_open();
   const VariableSlot& slot = impl_->state.slot(variable.handle().node());
   if (slot.buffer == nullptr) throw uninitialized_variable(*variable.handle().node());
+  const tracing::Span span("read a variable", tracing::Kind::transfer);
   return slot.buffer->to_host();
 }
 
 void Session::set_variable(const Variable& variable, const Tensor& value) {
   impl_->check_value(variable, value);
+  const tracing::Span span("set a variable", tracing::Kind::transfer);
   auto buffer = impl_->target.client->buffer_from_host(value);
   const std::unique_lock lock(impl_->run_mutex);
   impl_->check_open();

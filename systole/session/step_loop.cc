@@ -9,6 +9,7 @@
 
 #include "systole/base/log.h"
 #include "systole/base/thread_pool.h"
+#include "systole/base/trace.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
 
@@ -155,7 +156,10 @@ void StepLoop::Impl::Compiled::compile_beside(Session::Impl& session,
 }
 
 runtime::Executable& StepLoop::Impl::Compiled::ready() const {
-  if (in_work.valid()) in_work.get();
+  if (in_work.valid()) {
+    const tracing::Span span("wait for the compiler", tracing::Kind::compile);
+    in_work.get();
+  }
   return *device.executable;
 }
 
@@ -173,7 +177,10 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   session.check_cores(options.num_replicas);
   // A session with a loop uses the cores in the loop: suppress the warning about idle cores.
   std::call_once(session.idle_cores_once, [] {});
-  loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
+  {
+    const tracing::Span span("lower the graph", tracing::Kind::compile);
+    loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
+  }
   if (options.compile_beside) {
     loop->compile_beside(session, options);
   } else {
@@ -306,12 +313,19 @@ void StepLoop::Impl::execute(Compiled& compiled, Frame& frame, std::span<const T
                                        .fetched = fetched,
                                        .flags = frame.flags,
                                        .profile = options.profile ? &frame.profile : nullptr,
+                                       .steps = end - first,
                                        .wait = false});
   for (Tensor& stack : stacks) stack = Tensor();
 }
 
 // Waits for the launch and fills frame.results.
 void StepLoop::Impl::finish(Frame& frame) const {
+  if (!frame.done.ready()) {
+    const tracing::Span span("wait for the device", tracing::Kind::launch);
+    const int64_t begin = tracing::active() ? tracing::ticks() : 0;
+    frame.done.wait();
+    if (begin != 0) loop->device.note_steps(begin, frame.steps);
+  }
   frame.done.wait();
   frame.results.resize(options.fetches.size());
   for (size_t f = 0; f < frame.results.size(); ++f) frame.results[f] = shown(frame, f);
@@ -413,6 +427,7 @@ void StepLoop::set_variables(Session& session, std::span<const Variable> variabl
                              std::vector<Tensor> values) {
   Session::Impl& s = *session.impl_;
   for (size_t i = 0; i < variables.size(); ++i) s.check_value(variables[i], values[i]);
+  const tracing::Span span("set variables", tracing::Kind::transfer);
   std::vector<std::shared_ptr<runtime::Buffer>> buffers;
   for (Tensor& value : values) {
     buffers.push_back(s.target.client->buffer_from_host(std::move(value)));

@@ -57,6 +57,7 @@ class LoopWriter {
     for (size_t u = 0; u < num_updated(); ++u) initial.push_back(initial_value(b, u));
     for (const Value& fetch : fetches()) initial.push_back(b.splat(kept_type(fetch.type()), 0));
     for (size_t i = 0; i < step_.checks.size(); ++i) initial.push_back(b.scalar(DType::pred, 0));
+    b.set_metadata({.name = std::string(hlo::kStepLoop)});
     hlo::Instruction* const loop =
         b.op_with_regions(Opcode::while_, initial, hlo::NoAttrs{}, [&](hlo::Instruction& op) {
           write_condition(op.add_region(), initial);

@@ -5,10 +5,12 @@
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/analysis/element_access.h"
+#include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/program.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
 
@@ -51,12 +53,29 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
   runtime::check_memory("core", *optimized, program.stats, limit);
 }
 
+// Its ops are added when code is emitted.
+std::shared_ptr<tracing::Program> describe(const hlo::Module& module,
+                                           const runtime::CompileOptions& options,
+                                           const CompiledProgram& program,
+                                           const BufferAssignment& buffers) {
+  auto notes = std::make_shared<tracing::Program>();
+  notes->id = tracing::new_program_id();
+  notes->name = module.name().empty() ? "program" : module.name();
+  notes->replicas = options.num_replicas;
+  notes->allocations = allocations_of(module, buffers);
+  notes->argument_bytes = program.stats.argument_bytes;
+  notes->result_bytes = program.stats.result_bytes;
+  notes->temp_bytes = program.stats.temp_bytes;
+  return notes;
+}
+
 }  // namespace
 
 std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
                                                  const runtime::CompileOptions& options,
                                                  ThreadPool* pool, int64_t memory_bytes, Jit& jit,
                                                  CodeCache* cache) {
+  const tracing::Span span("compile for cpu", tracing::Kind::compile);
   const auto start = std::chrono::steady_clock::now();
   const int num_threads = pool == nullptr ? 1 : pool->num_threads();
   const auto optimized = on_all_replicas(module, options);
@@ -69,10 +88,12 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   check_memory_limit(module, options, num_threads, program->stats);
   program->constants = buffers.constants();
+  const auto notes = describe(*optimized, options, *program, buffers);
   EmittedProgram emitted;
   JitResult compiled = jit.compile(
       [&](llvm::Module& code) {
-        emitted = emit_program(code, *optimized, buffers, jit.target(), options, num_threads);
+        emitted =
+            emit_program(code, *optimized, buffers, jit.target(), options, num_threads, notes->ops);
       },
       // A program without parameters, such as an initializer, always has the same result.
       {.optimize = options.optimize,
@@ -81,12 +102,15 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
        .pool = pool});
   program->code = std::move(compiled.code);
   program->stats.code_cached = compiled.origin != CodeOrigin::made;
+  program->notes = notes;
+  program->has_step_loop = emitted.has_step_loop;
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;
   program->openmp = std::ranges::any_of(program->kernels,
                                         [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
+  program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -9,6 +9,10 @@
 #include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
+namespace systole::tracing {
+struct Program;
+}
+
 namespace systole::cpu {
 
 // The immutable data of a compiled program.
@@ -23,7 +27,9 @@ struct CompiledProgram {
   bool openmp = false;  // some kernel runs on OpenMP's threads
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;
-  std::string text;  // the module after all passes
+  std::string text;                               // the module after all passes
+  std::shared_ptr<const tracing::Program> notes;  // what runs tell a recording
+  bool has_step_loop = false;
 };
 
 // Compiles on the threads of `pool`, for as many threads; null means one. `memory_bytes` limits the

@@ -6,8 +6,10 @@
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
 #include "systole/backends/cpu/kernels/openmp.h"
+#include "systole/backends/cpu/kernels/run_notes.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 #include "systole/runtime/host_buffer.h"
 
 namespace systole::cpu {
@@ -39,6 +41,7 @@ struct CpuExecutable::Run {
   Tensor arena;
   std::vector<Tensor> dropped;  // by result: where values go that nobody asked for
   RunContext context;
+  std::unique_ptr<RunNotes> notes;  // made by the first run in a recording
 };
 
 CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
@@ -191,6 +194,15 @@ Event CpuExecutable::fail(Event failure, std::span<const Argument> arguments,
   return failure;
 }
 
+// A run in a recording notes its steps and ops.
+void CpuExecutable::call_noted(Run& run) const {
+  tracing::note_program(program_->notes);
+  if (run.notes == nullptr) run.notes = std::make_unique<RunNotes>();
+  run.notes->begin(run.context, *program_->notes, program_->has_step_loop);
+  call_program(run);
+  run.notes->end(run.context);
+}
+
 // Programs see denormals as zero, on every thread.
 void CpuExecutable::call_program(Run& run) const {
   const auto call = [&] {
@@ -216,7 +228,11 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
     run->context.steps.assign(program_->steps.size(), {});
     run->context.step_end = std::chrono::steady_clock::now();
   }
-  call_program(*run);
+  if (tracing::active() && options.notes) [[unlikely]] {
+    call_noted(*run);
+  } else {
+    call_program(*run);
+  }
   if (run->context.error != nullptr) {
     try {
       std::rethrow_exception(run->context.error);

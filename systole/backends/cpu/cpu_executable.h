@@ -40,6 +40,7 @@ class CpuExecutable : public runtime::Executable {
   runtime::Event fail(runtime::Event failure, std::span<const runtime::Argument> arguments,
                       std::span<const runtime::Result> results) const;
   void call_program(Run& run) const;
+  void call_noted(Run& run) const;
   std::vector<runtime::StepProfile> profile(const RunContext& context) const;
 
   std::unique_ptr<CompiledProgram> program_;

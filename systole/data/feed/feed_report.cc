@@ -10,6 +10,8 @@ namespace {
 // A wait below this share of the time does not matter.
 constexpr double kTolerated = 0.02;
 
+}  // namespace
+
 std::string remedy(const StageStats& stage) {
   const auto is = [&](std::string_view name) { return stage.name == name; };
   if ((is("map") || is("map_cpp") || is("map_batches")) && !stage.threaded) {
@@ -23,8 +25,6 @@ std::string remedy(const StageStats& stage) {
   if (is("from_generator") || is("filter")) return "add prefetch() directly after it";
   return "add prefetch() after it, so that it runs in parallel with the later stages";
 }
-
-}  // namespace
 
 const StageStats* FeedReport::slowest() const {
   const auto it = std::ranges::max_element(stages, {}, &StageStats::busy_seconds_of_each);

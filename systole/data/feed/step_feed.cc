@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "systole/base/trace.h"
 #include "systole/data/feed/step_stack.h"
 #include "systole/data/stage.h"
 #include "systole/data/workers.h"
@@ -44,6 +45,21 @@ std::vector<TensorType> declared_types(const StepSource& source) {
   const bool known = std::ranges::all_of(element, &TensorType::is_static);
   if (!known || source.pad) return {};
   return part_types(source, element);
+}
+
+std::vector<tracing::Stage> traced_stages(const std::vector<StageStats>& stages) {
+  std::vector<tracing::Stage> result;
+  for (const StageStats& stage : stages) {
+    result.push_back({.name = stage.name,
+                      .depth = stage.depth,
+                      .threaded = stage.threaded,
+                      .threads = stage.threads,
+                      .elements = stage.elements,
+                      .busy_seconds = stage.busy_seconds,
+                      .waited_seconds = stage.waited_seconds,
+                      .remedy = remedy(stage)});
+  }
+  return result;
 }
 
 }  // namespace
@@ -93,6 +109,7 @@ struct StepFeed::Impl {
   FeedReport report;
   std::optional<FeedClock::time_point> first_call;
   Workers workers;
+  std::optional<tracing::InputSource> traced;  // last: reads the statistics
 };
 
 bool StepFeed::Impl::work(Workers::Lock& lock) {
@@ -100,6 +117,7 @@ bool StepFeed::Impl::work(Workers::Lock& lock) {
   const int64_t steps = *asked;
   StepStack& stack = filled();
   lock.unlock();
+  tracing::name_thread("input");
   fill(stack, steps);
   lock.lock();
   asked.reset();
@@ -108,6 +126,7 @@ bool StepFeed::Impl::work(Workers::Lock& lock) {
 }
 
 void StepFeed::Impl::fill(StepStack& stack, int64_t steps) {
+  const tracing::Span span("fill", tracing::Kind::input, {"steps", steps});
   try {
     while (stack.steps() < steps) {
       std::optional<Step> step = read(stack);
@@ -181,9 +200,12 @@ void StepFeed::set_max_steps(int64_t max_steps) { impl_->options.max_steps = max
 
 std::optional<StackedSteps> StepFeed::next(int64_t steps, int64_t ahead) {
   Impl& impl = *impl_;
+  const tracing::Span span("wait for input", tracing::Kind::input_wait, {"steps", steps});
   const auto begin = FeedClock::now();
   Workers::Lock lock = impl.workers.lock();
   if (!impl.first_call) impl.first_call = begin;
+  // Before the first call the reader may be restored, and has no statistics.
+  if (!impl.traced) impl.traced.emplace([&impl] { return traced_stages(impl.reader.stats()); });
   if (!impl.ready && !impl.asked) impl.ask(steps);
   impl.workers.wait(lock, [&] { return impl.ready; });
   impl.ready = false;

@@ -2,6 +2,7 @@
 // spend their time on the lock. The order is kept unless deterministic is false.
 #include <list>
 
+#include "systole/base/trace.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/data/result.h"
@@ -136,7 +137,10 @@ bool ParallelMapStage::step(Workers::Lock& lock) {
   chunk->state = State::busy;
   lock.unlock();
   const auto begin = ChunkClock::now();
-  const size_t applied = apply(*chunk, begin + kLongestChunkTime);
+  const size_t applied = [&] {
+    const tracing::Span span(traced_name(), tracing::Kind::input);
+    return apply(*chunk, begin + kLongestChunkTime);
+  }();
   const auto took = ChunkClock::now() - begin;
   lock.lock();
   chunk->state = State::done;

@@ -63,9 +63,13 @@ struct FunctionAttributes {
 struct Metadata {
   std::string name;  // the graph node's, "dense/MatMul"
   SourceLocation where;
+  bool collective = false;  // combines values of replicas, or did before vectorize_replicas
 
   std::string to_string() const;  // "node 'dense/MatMul' at iris.cc:41", "" when nothing is known
 };
+
+// Metadata::name of the loop of a StepLoop: each iteration is a step. No graph node has this name.
+inline constexpr std::string_view kStepLoop = "step loop";
 
 // An operation with any number of operands, results and regions. A region is a computation that the
 // instruction owns; it may use values of the enclosing computations.

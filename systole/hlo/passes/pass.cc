@@ -10,6 +10,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/text/text.h"
 
@@ -140,6 +141,7 @@ bool Pipeline::run_pass(Pass& pass, Module& module) {
   const auto start = real_clock().steady_now();
   bool changed = false;
   try {
+    const tracing::Span span(std::string(pass.name()), tracing::Kind::compile);
     changed = pass.run(module);
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in pass '{}'", pass.name()));

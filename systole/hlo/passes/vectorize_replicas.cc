@@ -50,11 +50,7 @@ std::vector<bool> varying(std::span<const Value> values, const replicas::Varianc
 
 bool uses_replicas(const Computation& computation) {
   for (const Instruction* x : computation.instructions()) {
-    const bool meets_others = x->traits().has(kContextual) && !x->is(Opcode::custom_call) &&
-                              !x->is(Opcode::rng) && !x->is(Opcode::infeed) &&
-                              !x->is(Opcode::outfeed) && !x->is(Opcode::send) &&
-                              !x->is(Opcode::recv);
-    if (meets_others) return true;
+    if (replicas::meets_others(*x)) return true;
     for (const auto& region : x->regions()) {
       if (uses_replicas(*region)) return true;
     }

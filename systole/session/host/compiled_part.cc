@@ -122,7 +122,10 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
   for (Tensor& tensor : fetched) results.push_back({.host = &tensor});
   PartSmall<Tensor> flags(compiled->program.checks.size());
   compiled->program
-      .launch({.feeds = arguments, .fetched = results, .flags = {flags.data(), flags.size()}})
+      .launch({.feeds = arguments,
+               .fetched = results,
+               .flags = {flags.data(), flags.size()},
+               .on_host = true})
       .wait();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "systole/base/trace.h"
 #include "systole/graph/api/node_builder.h"
 
 namespace systole {
@@ -62,11 +63,13 @@ class HostRun {
     HostSmall<Tensor> inputs;
     for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
     std::vector<Tensor> results;
+    const int64_t begin = tracing::active() ? tracing::ticks() : 0;
     try {
       results = evaluate(step, {inputs.data(), inputs.size()});
     } catch (const Error& error) {
       throw at_node(error, node);
     }
+    if (begin != 0) tracing::record_if_long(begin, node.name(), tracing::Kind::host);
     if (results.size() != step.outputs.size()) {
       throw internal_error("{}: kernel, got {} values, expected {}", node.describe(),
                            results.size(), step.outputs.size());

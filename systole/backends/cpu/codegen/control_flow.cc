@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/hlo/passes/counted_loop.h"
 
@@ -57,6 +58,9 @@ bool is_overwritten_unread(const Instruction& x) {
 
 void emit_while(FunctionEmitter& f, const Instruction& x) {
   emit_moves(f, initial_moves(f, x));
+  const bool steps = is_step_loop(x);
+  f.program.has_step_loop |= steps;
+  if (steps) f.enter_steps();
   llvm::BasicBlock* condition = new_block(f, "while.condition");
   llvm::BasicBlock* body = new_block(f, "while.body");
   llvm::BasicBlock* after = new_block(f, "while.after");
@@ -68,8 +72,10 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   f.b.SetInsertPoint(body);
   emit_steps(f, x.region(1));
   emit_moves(f, f.program.buffers.moves_after(x.region(1)));
+  if (steps) f.end_step();
   f.b.CreateBr(condition);
   f.b.SetInsertPoint(after);
+  if (steps) f.leave_steps();
 }
 
 // if: region 0 when the operand is true. case: the region of that number, the last when there is

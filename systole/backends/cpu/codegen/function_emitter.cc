@@ -436,4 +436,30 @@ void FunctionEmitter::note_step(runtime::StepProfile step) {
                {context_, i64(number), arguments_, results_, temp_});
 }
 
+void FunctionEmitter::call_notes(uint64_t field, const std::string& name,
+                                 const std::vector<llvm::Value*>& arguments) {
+  static_assert(offsetof(RunContext, notes_steps) == kNotesSteps * sizeof(int64_t));
+  static_assert(offsetof(RunContext, notes_ops) == kNotesOps * sizeof(int64_t));
+  auto* place = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), context_, field);
+  auto* noted = b.CreateICmpNE(b.CreateLoad(b.getInt64Ty(), place), i64(0));
+  auto* inside = llvm::BasicBlock::Create(program.context(), "noted", function);
+  auto* after = llvm::BasicBlock::Create(program.context(), "after", function);
+  b.CreateCondBr(noted, inside, after,
+                 llvm::MDBuilder(program.context()).createUnlikelyBranchWeights());
+  b.SetInsertPoint(inside);
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  auto* call = b.CreateCall(runtime_function(name, type), arguments);
+  call->setOnlyAccessesInaccessibleMemOrArgMem();
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+void FunctionEmitter::note_op(int64_t op) {
+  call_notes(kNotesOps, "systole_cpu_note_op", {context_, i64(op)});
+}
+
 }  // namespace systole::cpu

@@ -14,6 +14,10 @@
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/runtime/client.h"
 
+namespace systole::tracing {
+struct Op;
+}
+
 namespace systole::cpu {
 
 struct HostTarget;  // jit.h
@@ -31,6 +35,8 @@ struct ProgramEmitter {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
   int64_t reference_steps = 0;
+  std::vector<tracing::Op>& ops;  // noted by number
+  bool has_step_loop = false;
   // The memory given to functions of a shared step while its code is emitted. Null: the program's
   // memory.
   StepMemory* step_memory = nullptr;
@@ -150,6 +156,13 @@ class FunctionEmitter {
   void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
   // When profiling, emitted after each step: records the time since the previous step ended.
   void note_step(runtime::StepProfile step);
+  // Emitted after an op; before the step loop, after each of its steps and after it: calls RunNotes
+  // while a recording is in progress. The calls access no memory of the program, so that its code
+  // is optimised as if they were not there.
+  void note_op(int64_t op);
+  void enter_steps() { call_notes(kNotesSteps, "systole_cpu_enter_steps", {context_}); }
+  void end_step() { call_notes(kNotesSteps, "systole_cpu_end_step", {context_}); }
+  void leave_steps() { call_notes(kNotesSteps, "systole_cpu_leave_steps", {context_}); }
   llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
   // The four pointers of this function, as the frame of a loop body.
   llvm::Value* frame();
@@ -159,6 +172,11 @@ class FunctionEmitter {
   void call_shared(llvm::Function* step, std::span<const Slice> memory);
 
  private:
+  // Places of fields in a RunContext, counted in 8 bytes.
+  static constexpr uint64_t kNotesSteps = 1;
+  static constexpr uint64_t kNotesOps = 2;
+  void call_notes(uint64_t field, const std::string& name,
+                  const std::vector<llvm::Value*>& arguments);
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);
   // A function whose first parameter is a frame.
   static std::unique_ptr<FunctionEmitter> with_frame(ProgramEmitter& program,

@@ -8,6 +8,10 @@
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/runtime/client.h"
 
+namespace systole::tracing {
+struct Op;
+}
+
 namespace systole::cpu {
 
 // What compiled code needs besides memory.
@@ -15,13 +19,15 @@ struct EmittedProgram {
   std::vector<std::unique_ptr<Kernel>> kernels;  // called by number
   std::vector<runtime::StepProfile> steps;       // noted by number, when profiling
   int64_t reference_steps = 0;
+  bool has_step_loop = false;
 };
 
-// Fills `code` with the function "main", a MainFunction. Errors: UNIMPLEMENTED names the
-// instruction that has no code.
+// Fills `code` with the function "main", a MainFunction, and `ops` with what it notes. Errors:
+// UNIMPLEMENTED names the instruction that has no code.
 EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                             const BufferAssignment& buffers, const HostTarget& target,
-                            const runtime::CompileOptions& options, int num_threads);
+                            const runtime::CompileOptions& options, int num_threads,
+                            std::vector<tracing::Op>& ops);
 
 // Floating-point operations of one run: 2 for each multiplication of a product, 1 for each
 // elementwise result.

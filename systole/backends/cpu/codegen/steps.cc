@@ -9,8 +9,10 @@
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
+#include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/outlined_steps.h"
 #include "systole/backends/cpu/kernels/lapack.h"
+#include "systole/base/trace.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
@@ -77,24 +79,9 @@ bool all_element_code(const hlo::Computation& region) {
   });
 }
 
-// "dot_general f32[32,10]"; of a fusion also what it computes: "fusion(exponential, reduce)
-// f32[32]".
 std::string step_name(const Instruction& x) {
-  std::string name(to_string(x.opcode()));
-  if (x.is(Opcode::fusion)) {
-    std::vector<std::string> inner;
-    for (const Instruction* y : x.region().instructions()) {
-      if (y->is(Opcode::parameter) || y->is(Opcode::constant) || y == x.region().terminator())
-        continue;
-      inner.emplace_back(to_string(y->opcode()));
-    }
-    std::ranges::sort(inner);
-    inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
-    name += fmt::format("({})", fmt::join(inner, ", "));
-  }
-  for (const TensorType& type : x.results()) name += " " + type.to_string();
   const std::string source = x.metadata().to_string();
-  return source.empty() ? name : name + ", " + source;
+  return source.empty() ? step_expression(x) : step_expression(x) + ", " + source;
 }
 
 StepCode code_of(const Instruction& x) {
@@ -116,6 +103,10 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
       code(f, *x);
     }
     if (code == emit_reference) ++f.program.reference_steps;
+    if (!is_step_loop(*x)) {
+      f.note_op(static_cast<int64_t>(f.program.ops.size()));
+      f.program.ops.push_back(op_of(*x, f.program.ops.size(), code == emit_reference));
+    }
     if (!f.program.profile) continue;
     f.note_step({.step = step_name(*x),
                  .by_reference = code == emit_reference,
@@ -125,6 +116,23 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
 }
 
 }  // namespace
+
+std::string step_expression(const Instruction& x) {
+  std::string name(to_string(x.opcode()));
+  if (x.is(Opcode::fusion)) {
+    std::vector<std::string> inner;
+    for (const Instruction* y : x.region().instructions()) {
+      if (y->is(Opcode::parameter) || y->is(Opcode::constant) || y == x.region().terminator())
+        continue;
+      inner.emplace_back(to_string(y->opcode()));
+    }
+    std::ranges::sort(inner);
+    inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
+    name += fmt::format("({})", fmt::join(inner, ", "));
+  }
+  for (const TensorType& type : x.results()) name += " " + type.to_string();
+  return name;
+}
 
 bool has_native_code(const Instruction& x) {
   if (native_code(x) == nullptr) return false;

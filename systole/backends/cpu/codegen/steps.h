@@ -19,6 +19,9 @@ int64_t reduce_scratch_bytes(const hlo::Instruction& instruction);  // reduce.cc
 // For a step of a row fusion that gathers rows.
 int64_t gather_scratch_bytes(const hlo::Instruction& instruction);
 int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_fusion.cc
+// Returns "dot_general f32[32,10]"; for a fusion also what it computes: "fusion(exponential,
+// reduce) f32[32]".
+std::string step_expression(const hlo::Instruction& instruction);
 double step_flops(const hlo::Instruction& instruction);
 // Bytes of the distinct operands and results. Of an operand that is sliced or gathered, only the
 // selected elements count.

@@ -21,6 +21,7 @@
 #include "systole/backends/cpu/jit/parts.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 
 namespace systole::cpu {
 namespace {
@@ -28,7 +29,7 @@ namespace {
 namespace orc = llvm::orc;
 
 constexpr int64_t kMinStreamed = int64_t{8} << 20;
-constexpr unsigned kLargeProgram = 1500;  // instructions
+constexpr unsigned kLargeProgram = 1700;  // instructions
 constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
 template <class T>
@@ -131,6 +132,7 @@ class OrcJit : public Jit {
     std::optional<std::string> objects = cache == nullptr ? std::nullopt : cache->find(key);
     const CodeOrigin origin = objects ? CodeOrigin::disk : CodeOrigin::made;
     if (!objects) {
+      const tracing::Span span("make machine code", tracing::Kind::compile);
       objects = join_objects(make_objects(module, bitcode, options));
       if (cache != nullptr) cache->store(key, *objects);
     }

@@ -15,6 +15,7 @@
 namespace systole::cpu {
 
 struct RunContext;
+class RunNotes;
 
 // A step that is C++ rather than compiled code, such as a oneDNN primitive or a sort. Created at
 // compile time with everything but the memory. Several threads may run one kernel concurrently.
@@ -35,6 +36,11 @@ struct StepTime {
 // One run of a program.
 struct RunContext {
   const void* const* constants = nullptr;
+  // While a recording is in progress, not 0: whether steps, and ops of this step, are noted in
+  // `notes`. Read by compiled code.
+  int64_t notes_steps = 0;
+  int64_t notes_ops = 0;
+  RunNotes* notes = nullptr;
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
   bool openmp = false;         // loops run on as many OpenMP threads as the pool has

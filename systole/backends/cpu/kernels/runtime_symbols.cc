@@ -5,6 +5,7 @@
 
 #include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/backends/cpu/kernels/run_notes.h"
 #include "systole/backends/cpu/kernels/stream.h"
 
 namespace systole::cpu {
@@ -29,6 +30,11 @@ void note_step(RunContext* context, int64_t step, const void*, const void*, cons
   time.time += now - context->step_end;
   context->step_end = now;
 }
+
+void enter_steps(RunContext* context) { context->notes->enter_steps(*context); }
+void end_step(RunContext* context) { context->notes->end_step(*context); }
+void leave_steps(RunContext* context) { RunNotes::leave_steps(*context); }
+void note_op(RunContext* context, int64_t op) { context->notes->note_op(op); }
 
 void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
                   void* frame) {
@@ -65,6 +71,10 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const std::vector<RuntimeSymbol> symbols = {
       {"systole_cpu_run_kernel", address(&run_kernel)},
       {"systole_cpu_note_step", address(&note_step)},
+      {"systole_cpu_enter_steps", address(&enter_steps)},
+      {"systole_cpu_end_step", address(&end_step)},
+      {"systole_cpu_leave_steps", address(&leave_steps)},
+      {"systole_cpu_note_op", address(&note_op)},
       {"systole_cpu_parallel_for", address(&parallel_for)},
       {"systole_cpu_stream", address(&stream)},
       {"systole_cpu_end_streams", address(&end_streams)},

@@ -121,7 +121,13 @@ std::optional<Value> Vectorizer::linear_sum(Value old) {
   // Another user needs the stacked value anyway.
   if (!varying(old) || old.def->users().size() != 1) return std::nullopt;
   const SumRule rule = semantics_of(old.def->opcode()).sum_over_replicas;
-  return rule == nullptr ? std::nullopt : rule(*this, *old.def);
+  if (rule == nullptr) return std::nullopt;
+  // The sum is part of the instruction, not of what asks for it.
+  const Metadata outer = b().metadata();
+  b().set_metadata(old.def->metadata());
+  const std::optional<Value> sum = rule(*this, *old.def);
+  b().set_metadata(outer);
+  return sum;
 }
 
 Value Vectorizer::sum_over_replicas(Value old) {

@@ -164,7 +164,9 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
 }
 
 void Vectorizer::write(Instruction& x) {
-  b().set_metadata(x.metadata());
+  Metadata metadata = x.metadata();
+  metadata.collective |= meets_others(x) && x.num_operands() > 0;
+  b().set_metadata(std::move(metadata));
   if (variance_.is_uniform(x)) {
     copy_instruction(x, map_, b().computation(), nullptr);
     return;
@@ -218,6 +220,12 @@ void Vectorizer::write_main(const Computation& from, Computation& to,
   std::vector<bool> results;
   for (const Value& value : from.results()) results.push_back(variance_.varying(value));
   to.set_results(write_region(from, to, results));
+}
+
+bool meets_others(const Instruction& x) {
+  return x.traits().has(kContextual) && !x.is(Opcode::custom_call) && !x.is(Opcode::rng) &&
+         !x.is(Opcode::infeed) && !x.is(Opcode::outfeed) && !x.is(Opcode::send) &&
+         !x.is(Opcode::recv);
 }
 
 std::vector<Value> results_of(Instruction& instruction) {

@@ -66,4 +66,7 @@ Dims with_front(const Dims& dims, int64_t front);
 
 std::vector<Value> results_of(Instruction& instruction);
 
+// Returns whether the instruction reads its replica id or communicates.
+bool meets_others(const Instruction& instruction);
+
 }  // namespace systole::hlo::replicas
