@@ -28,6 +28,7 @@
 #include "systole/estimator/params.h"
 #include "systole/estimator/spec.h"
 #include "systole/estimator/tpu_context.h"
+#include "systole/train/loop/capture_hook.h"
 
 namespace systole {
 
@@ -101,6 +102,8 @@ struct TrainOptions {
   // Called around each checkpoint: CheckpointSaverListeners, or functions (session, global_step)
   // that are called after it.
   std::vector<SavingListener> saving_listeners = {};
+  // Profiles some steps, into model_dir unless it says otherwise.
+  std::optional<ProfileOptions> profile = std::nullopt;
 };
 
 struct EvaluateOptions {

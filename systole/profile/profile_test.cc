@@ -382,10 +382,10 @@ TEST(XPlane, has_the_field_numbers_planes_and_lines_that_xprof_reads) {
   EXPECT_TRUE(has_category);
 }
 
-std::string trace_text(const tracing::Recording& r, int64_t most = kMostTraceEvents) {
+std::string trace_text(const tracing::Recording& r, const TraceOptions& options = {}) {
   std::string text;
   write_trace_json(
-      r, [&](std::string_view piece) { text += piece; }, most);
+      r, [&](std::string_view piece) { text += piece; }, options);
   return text;
 }
 
@@ -401,8 +401,20 @@ TEST(TraceJson, keeps_to_the_format) {
   EXPECT_EQ(by_name["dot.0"]["dur"], 8000.0);
   EXPECT_EQ(by_name["dot.0"]["args"]["source"], "net.cc:5");
   EXPECT_EQ(by_name["wait for input"]["pid"], 1);
-  const json limited = json::parse(trace_text(recording(), 2));
+  const json limited = json::parse(trace_text(recording(), {.most = 2}));
   EXPECT_GT(limited["metadata"]["events_left_out"], 0);
+}
+
+TEST(TraceJson, has_arrows_and_memory_if_asked_for) {
+  const std::string text = trace_text(recording(), {.dataflow = true, .memory = true});
+  EXPECT_THAT(check_trace_json(text), IsEmpty());
+  const json trace = json::parse(text);
+  std::map<std::string, json> by_phase;
+  for (const json& e : trace["traceEvents"]) by_phase[e.value("ph", "")] = e;
+  EXPECT_EQ(by_phase["s"]["pid"], 1);
+  EXPECT_EQ(by_phase["f"]["ts"], 20000.0);
+  EXPECT_EQ(by_phase["s"]["id"], by_phase["f"]["id"]);
+  EXPECT_EQ(by_phase["C"]["args"]["temporaries"], 1536);
 }
 
 TEST(TraceJson, the_checker_finds_what_breaks_the_format) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/profile/device_rows.h"
+#include "systole/profile/timeline.h"
 
 namespace systole::profile {
 namespace {
@@ -17,6 +18,7 @@ using tracing::Kind;
 
 constexpr int kHost = 1;
 constexpr int kDevice = 2;
+constexpr int64_t kStepRow = 1;  // the first of device_rows()
 
 std::string json_string(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -35,15 +37,17 @@ class Writer {
   Writer(const tracing::Recording& recording, const std::function<void(std::string_view)>& write)
       : recording_(recording), write_(write) {}
 
-  void run(int64_t most) {
+  void run(const TraceOptions& options) {
     collect();
-    const auto left_out = limit(most);
+    const auto left_out = limit(options.most);
     write_(
         fmt::format("{{\"displayTimeUnit\":\"ns\",\"metadata\":{{\"highres-ticks\":true,"
                     "\"start_unix_ns\":{},\"events_left_out\":{}}},\n\"traceEvents\":[\n",
                     recording_.start_unix_ns, left_out));
     write_names();
     for (const Row& row : rows_) write_row(row);
+    if (options.dataflow) write_arrows();
+    if (options.memory) write_memory();
     write_("{}]}\n");
   }
 
@@ -115,6 +119,42 @@ class Writer {
         "\n",
         row.pid, row.tid, event.begin / 1000, event.begin % 1000, (event.end - event.begin) / 1000,
         (event.end - event.begin) % 1000, json_string(shown), to_string(event.kind), args));
+  }
+
+  // From the start of each launch to that of its first step.
+  void write_arrows() {
+    const tracing::ThreadEvents* const thread = training_thread(recording_);
+    if (thread == nullptr) return;
+    int64_t id = 0;
+    const Event* launch = nullptr;
+    for (const NestedSpan& span : nest(thread->events)) {
+      if (span.event->kind == Kind::launch) launch = span.event;
+      if (span.event->kind != Kind::step || launch == nullptr) continue;
+      const auto end = [&](char phase, int pid, int64_t tid, int64_t ns) {
+        write_(fmt::format(
+            R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{}.{:03},"name":"launch","cat":"flow"{}}},)"
+            "\n",
+            phase, id, pid, tid, ns / 1000, ns % 1000, phase == 'f' ? R"(,"bp":"e")" : ""));
+      };
+      end('s', kHost, thread->id, launch->begin);
+      end('f', kDevice, kStepRow, span.event->begin);
+      launch = nullptr;
+      ++id;
+    }
+  }
+
+  void write_memory() {
+    const tracing::Program* last = nullptr;
+    for (const DeviceEvent& step : device_.front().events) {
+      const auto found = recording_.programs.find(step.event.arg("program", 0));
+      if (found == recording_.programs.end() || found->second.get() == last) continue;
+      last = found->second.get();
+      write_(fmt::format(R"({{"ph":"C","pid":{},"tid":{},"ts":{}.{:03},"name":"memory","args":)"
+                         R"({{"arguments":{},"results":{},"temporaries":{}}}}},)"
+                         "\n",
+                         kDevice, kStepRow, step.event.begin / 1000, step.event.begin % 1000,
+                         last->argument_bytes, last->result_bytes, last->temp_bytes));
+    }
   }
 
   const tracing::Recording& recording_;
@@ -257,8 +297,9 @@ class Checker {
 }  // namespace
 
 void write_trace_json(const tracing::Recording& recording,
-                      const std::function<void(std::string_view)>& write, int64_t most) {
-  Writer(recording, write).run(most);
+                      const std::function<void(std::string_view)>& write,
+                      const TraceOptions& options) {
+  Writer(recording, write).run(options);
 }
 
 std::vector<std::string> check_trace_json(std::string_view text) { return Checker().run(text); }

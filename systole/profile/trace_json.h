@@ -14,12 +14,18 @@ namespace systole::profile {
 
 inline constexpr int64_t kMostTraceEvents = 200'000;
 
+struct TraceOptions {
+  int64_t most = kMostTraceEvents;
+  bool dataflow = false;  // arrows from launches to their first steps
+  bool memory = false;    // a counter with the memory of the program of each step
+};
+
 // Passes the text to `write` in pieces. Processes: the host (1) with a row for each thread, the
 // device (2) with rows for steps, programs, ops and name scopes. Of more than `most` events the
 // shortest ones are left out; the metadata says how many. Times are microseconds since the start.
 void write_trace_json(const tracing::Recording& recording,
                       const std::function<void(std::string_view)>& write,
-                      int64_t most = kMostTraceEvents);
+                      const TraceOptions& options = {});
 
 // Checks a text against the format: a JSON object with traceEvents; phases X, B, E, i, C, M, b, n,
 // e, s, t, f with the fields that each needs; finite times; balanced B and E; events of one row

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 
 namespace systole {
 
@@ -17,6 +18,8 @@ AsyncSaver::~AsyncSaver() {
 void AsyncSaver::save(Session& session, const std::string& save_path, const SaveOptions& options) {
   join();
   writer_ = std::thread([this, snapshot = saver_.snapshot(session), save_path, options] {
+    tracing::name_thread("checkpoint");
+    const tracing::Span span("write a checkpoint", tracing::Kind::checkpoint);
     try {
       prefix_ = saver_.write(snapshot, save_path, options);
     } catch (...) {
@@ -26,7 +29,10 @@ void AsyncSaver::save(Session& session, const std::string& save_path, const Save
 }
 
 std::string AsyncSaver::join() {
-  if (writer_.joinable()) writer_.join();
+  if (writer_.joinable()) {
+    const tracing::Span span("wait for the checkpoint", tracing::Kind::checkpoint);
+    writer_.join();
+  }
   if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   return prefix_;
 }

@@ -1,5 +1,6 @@
 #include "systole/estimator/modes/host_calls.h"
 
+#include "systole/base/trace.h"
 #include "systole/train/loop/hook_runner.h"
 
 namespace systole::estimator {
@@ -55,6 +56,7 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
     const int64_t first = run.first + step;
     const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::host_call, first,
                                         first + 1);
+    const tracing::Span span("host_call", tracing::Kind::host, {"step", first});
     host_call.fn(values, first + 1);
   }
 }

@@ -93,6 +93,11 @@ std::function<void(const train::StepValues&, Heartbeat&)> caller_of(const HostCa
   };
 }
 
+std::shared_ptr<SessionRunHook> capture_hook(ProfileOptions options, const std::string& model_dir) {
+  if (options.output_dir.empty()) options.output_dir = model_dir;
+  return std::make_shared<CaptureHook>(std::move(options));
+}
+
 void log_end(const TrainLoop& loop, TrainLoop::End end) {
   const char* const signal = StopSignals::received();
   if (end == TrainLoop::End::stopped && signal != nullptr) {
@@ -131,6 +136,7 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   check(model, Mode::train);
   HookList hooks = given.hooks;
   hooks.insert(hooks.end(), model.spec.training_hooks.begin(), model.spec.training_hooks.end());
+  if (given.profile) hooks.push_back(capture_hook(*given.profile, config.model_dir));
   const auto scaffold = std::make_shared<Scaffold>();
   const TPUConfig& tpu = config.tpu_config;
   const auto loop = std::make_shared<TrainLoop>(train::TrainLoopOptions{

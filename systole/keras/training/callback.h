@@ -53,6 +53,12 @@ class Callback {
   }
   // Returns true if batch hooks read or set weights: each batch is then a launch of its own.
   virtual bool needs_each_batch() const { return false; }
+  // Returns how many batches may run in a launch, at most, that begins after so many of this run:
+  // its batch hooks are then called. At least 1.
+  virtual int64_t batches_of_launch(int64_t batches) const {
+    static_cast<void>(batches);
+    return INT64_MAX;
+  }
 
   // What the callback needs to go on in another process where this one was at the end of a batch or
   // epoch (BackupAndRestore). restore_state() is called after on_train_begin().

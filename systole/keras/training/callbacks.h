@@ -83,18 +83,34 @@ class UpdateFreq {
  private:
   int64_t examples_;
 };
+
+// Batches to profile, counted from 1: one, or from the first to the last of two; 0: none.
+class ProfileBatch {
+ public:
+  // Errors: INVALID_ARGUMENT for negative numbers, and for a last batch before the first.
+  ProfileBatch(int batch) : ProfileBatch(batch, batch) {}  // NOLINT(google-explicit-constructor)
+  ProfileBatch(int64_t first, int64_t last);
+  int64_t first() const { return first_; }
+  int64_t last() const { return last_; }
+
+ private:
+  int64_t first_;
+  int64_t last_;
+};
+
 struct TensorBoardOptions {
   std::string log_dir = "./logs";
   int64_t histogram_freq = 0;  // epochs between histograms of the weights; 0: none
   bool write_graph = true;
   bool write_images = false;  // weights as pictures, together with the histograms
   UpdateFreq update_freq = "batch";
+  ProfileBatch profile_batch = 0;
 };
 // Writes event files: `epoch_<name>` at each epoch's index and, by update_freq, `batch_<name>` at
 // the number of batches before; histograms of weights as `<layer>/<weight>_0`; pictures of weights
 // of up to three axes as `<layer>/<weight>_0/image`, of three axes the first three [rows, columns]
-// as
-// `.../image/0` and so on.
+// as `.../image/0` and so on. A profile of batches covers the launches that they are part of; the
+// page Profile of TensorBoard shows it (docs/profiling.md).
 CallbackPtr TensorBoard(const TensorBoardOptions& options = {});
 
 struct BackupAndRestoreOptions {

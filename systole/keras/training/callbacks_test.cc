@@ -16,6 +16,7 @@
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/testing/http_server.h"
 #include "systole/keras/keras.h"
+#include "systole/profile/report.h"
 
 namespace systole::keras {
 namespace {
@@ -125,6 +126,25 @@ TEST_F(FitCallbacksTest, ModelCheckpointSavesTheBestUnderItsName) {
                         "val_loss, val_mean_absolute_error, did you mean 'val_loss'?"));
   EXPECT_THAT(error_of([&] { fit(make_model(), {callbacks::ModelCheckpoint("w{epoch:q}")}); }),
               HasSubstr("got format 'epoch:q'"));
+}
+
+TEST_F(FitCallbacksTest, TensorBoardProfilesTheBatchesThatItIsAskedFor) {
+  const systole::testing::TempFolder folder;
+  const auto profiled = [&](const std::string& name, const callbacks::ProfileBatch& batches) {
+    fit(make_model(),
+        {callbacks::TensorBoard({.log_dir = folder / name, .profile_batch = batches})});
+    return profile::read_profile(default_file_system(), folder / name);
+  };
+  const nlohmann::json some = profiled("some", {6, 8});
+  EXPECT_EQ(some["steps"], 3);
+  EXPECT_EQ(some["step_rows"][0]["number"], 5);
+  EXPECT_EQ(profiled("first", 1)["steps"], 1);
+  fit(make_model(), {callbacks::TensorBoard({.log_dir = folder / "none"})});
+  EXPECT_FALSE(default_file_system().exists(folder / "none/plugins"));
+  EXPECT_THAT(error_of([] {
+                callbacks::TensorBoard({.profile_batch = {3, 2}});
+              }),
+              HasSubstr("profile_batch, got 3 to 2"));
 }
 
 TEST_F(FitCallbacksTest, TensorBoardWritesEpochsAndBatches) {

@@ -6,10 +6,12 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/keras/training/backup.h"
 #include "systole/keras/training/pace.h"
 #include "systole/keras/training/progress_bar.h"
 #include "systole/keras/training/running_means.h"
+#include "systole/profile/triggers.h"
 #include "systole/train/loop/signals.h"
 
 namespace systole::keras {
@@ -58,6 +60,7 @@ class FitRun {
 
   History run() {
     const StopSignals signals("ends fit() after the steps under way");
+    profile::install_triggers();
     open_backup();
     prepare();
     begin();
@@ -242,6 +245,8 @@ class FitRun {
   int64_t launch_steps(int64_t step, int64_t total) const {
     int64_t steps = pace_.steps(feed_->batch_shape().max_steps);
     if (steps_) steps = std::min(steps, *steps_ - step);
+    for (const CallbackPtr& callback : options_.callbacks)
+      steps = std::min(steps, std::max<int64_t>(callback->batches_of_launch(total), 1));
     if (backup_ && backup_->save_steps() > 0) steps = std::min(steps, steps_to_save(total));
     return steps;
   }
@@ -266,7 +271,12 @@ class FitRun {
     int64_t wanted = ahead_ > 0 ? ahead_ : launch_steps(step_, total_steps_);
     if (steps_) wanted = std::min(wanted, *steps_ - step_);
     ahead_ = steps_ahead(wanted);
-    const std::optional<BatchStack> stack = feed_->next(wanted, ahead_);
+    const tracing::Span loop("loop", tracing::Kind::loop, {"step", total_steps_},
+                             {"steps", wanted});
+    const std::optional<BatchStack> stack = [&] {
+      const tracing::Span wait("wait for input", tracing::Kind::input_wait);
+      return feed_->next(wanted, ahead_);
+    }();
     if (!stack) {
       ahead_ = 0;
       seen_steps_ = step_;
@@ -279,6 +289,7 @@ class FitRun {
     pace_.time(stack->steps, [&] {
       results = trainer_.run(Phase::train, feed_->batch_shape(), stack->inputs, stack->steps);
     });
+    const tracing::Span callbacks("callbacks", tracing::Kind::hook);
     report(*stack, results[0].data<float>());
     return true;
   }

@@ -3,15 +3,18 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/data/state.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/training/callbacks.h"
+#include "systole/profile/writer.h"
 #include "systole/session/graph_def/graph_def.h"
 
 namespace systole::keras::callbacks {
@@ -64,6 +67,7 @@ class TensorBoardCallback : public Callback {
     batches_ = 0;
     examples_ = 0;
     written_at_ = 0;
+    profile_from(0);
     if (options_.write_graph) writer_->add_graph(graph_def_bytes(model->trainer().graph()));
     writer_->flush();
   }
@@ -78,6 +82,14 @@ class TensorBoardCallback : public Callback {
       written_at_ = examples_;
     }
     ++batches_;
+    if (capture_ && batches_ >= options_.profile_batch.last()) finish_profile();
+    profile_from(batches_);
+  }
+
+  int64_t batches_of_launch(int64_t batches) const override {
+    const ProfileBatch& wanted = options_.profile_batch;
+    if (wanted.first() == 0 || batches >= wanted.last()) return INT64_MAX;
+    return batches + 1 < wanted.first() ? wanted.first() - 1 - batches : wanted.last() - batches;
   }
 
   void on_epoch_end(int64_t epoch, Logs& logs) override {
@@ -87,6 +99,7 @@ class TensorBoardCallback : public Callback {
   }
 
   void on_train_end() override {
+    finish_profile();
     writer_->close();
     writer_.reset();
   }
@@ -106,6 +119,20 @@ class TensorBoardCallback : public Callback {
   }
 
  private:
+  // Starts the profile if it begins after so many batches.
+  void profile_from(int64_t batches) {
+    if (batches + 1 != options_.profile_batch.first()) return;
+    try {
+      capture_ = std::make_unique<profile::Capture>(options_.log_dir);
+    } catch (const Error& error) {
+      log_warning("{}", error.message());
+    }
+  }
+
+  void finish_profile() {
+    if (const auto capture = std::exchange(capture_, nullptr)) capture->finish();
+  }
+
   void add_scalars(const std::string& prefix, int64_t step, const Logs& logs) {
     std::vector<SummaryValue> values;
     for (const auto& [name, value] : logs) {
@@ -137,6 +164,7 @@ class TensorBoardCallback : public Callback {
 
   const TensorBoardOptions options_;
   std::unique_ptr<EventWriter> writer_;
+  std::unique_ptr<profile::Capture> capture_;
   int64_t batches_ = 0;
   int64_t examples_ = 0;
   int64_t written_at_ = 0;  // examples at the last write of a batch
@@ -158,6 +186,14 @@ UpdateFreq::UpdateFreq(int64_t examples) : examples_(examples) {
   if (examples < 1) {
     throw invalid_argument("TensorBoard: update_freq, got {}, expected at least 1", examples);
   }
+}
+
+ProfileBatch::ProfileBatch(int64_t first, int64_t last) : first_(first), last_(last) {
+  if (first >= 0 && last >= first) return;
+  throw invalid_argument(
+      "TensorBoard: profile_batch, got {} to {}, expected a batch, counted from 1, and one that is "
+      "not before it; 0 for none",
+      first, last);
 }
 
 CallbackPtr TensorBoard(const TensorBoardOptions& options) {

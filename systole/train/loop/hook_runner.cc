@@ -1,14 +1,34 @@
 #include "systole/train/loop/hook_runner.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <typeinfo>
 #include <utility>
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/train/loop/print_hook.h"
 
 namespace systole::train {
+namespace {
+
+// The name of the hook's class, without namespaces, for recordings.
+const char* class_name(const SessionRunHook& hook) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> full(
+      abi::__cxa_demangle(typeid(hook).name(), nullptr, nullptr, &status), &std::free);
+  std::string_view name = full != nullptr ? full.get() : "hook";
+  const size_t colon = name.rfind("::");
+  if (colon != std::string_view::npos && !name.ends_with(')')) name.remove_prefix(colon + 2);
+  return tracing::intern(name);
+}
+
+}  // namespace
 
 bool is_checkpoint_schedule(const SessionRunHook* hook) {
   const auto* const saver = dynamic_cast<const CheckpointSaverHook*>(hook);
@@ -101,6 +121,8 @@ int64_t HookRunner::steps_to_next_run(int64_t global_step) const {
 
 bool HookRunner::start(Session& session, int64_t global_step) {
   context_.emplace(session, global_step);
+  class_names_.clear();
+  for (const auto& hook : hooks_) class_names_.push_back(class_name(*hook));
   for (const auto& hook : hooks_) {
     hook->after_create_session(session);
     auto* const stop = dynamic_cast<StopAtStepHook*>(hook.get());
@@ -110,19 +132,21 @@ bool HookRunner::start(Session& session, int64_t global_step) {
 }
 
 bool HookRunner::before() {
-  for (const auto& hook : hooks_) hook->before_run(*context_);
+  for (size_t i = 0; i < hooks_.size(); ++i) {
+    const tracing::Span span(class_names_[i], tracing::Kind::hook);
+    hooks_[i]->before_run(*context_);
+  }
   return !context_->stop_requested();
 }
 
-bool HookRunner::after(LoopRun run, std::span<const Tensor> values) {
-  context_->profile_ = std::move(run.profile);
-  context_->profile_requested_ = false;
+bool HookRunner::after(const LoopRun& run, std::span<const Tensor> values) {
   context_->step_ = run.global_step;
   context_->steps_ = run.steps;
   context_->seconds_ = run.seconds;
   context_->examples_ = run.examples;
   size_t next = 0;
   for (size_t i = 0; i < hooks_.size(); ++i) {
+    const tracing::Span span(class_names_[i], tracing::Kind::hook);
     hooks_[i]->after_run(*context_, values.subspan(next, fetches_of_hook_[i]));
     next += fetches_of_hook_[i];
   }

@@ -18,7 +18,6 @@ struct LoopRun {
   int64_t steps = 0;
   double seconds = 0;
   int64_t examples = 0;
-  std::vector<runtime::StepProfile> profile = {};
 };
 
 // Returns whether the hook is a schedule for the training's checkpoints: a CheckpointSaverHook
@@ -71,8 +70,7 @@ class HookRunner {
   // Before and after a loop; `values` are those of fetches(). Both return false when a hook asked
   // to stop.
   bool before();
-  bool profile_requested() const { return context_->profile_requested(); }
-  bool after(LoopRun run, std::span<const Tensor> values);
+  bool after(const LoopRun& run, std::span<const Tensor> values);
   // Calls end() of all hooks, CheckpointSaverHooks first: the last checkpoint does not contain what
   // others do at the end. Throws the first error after all were called.
   void end();
@@ -83,7 +81,8 @@ class HookRunner {
  private:
   HookList hooks_;
   std::vector<Output> fetches_;
-  std::vector<size_t> fetches_of_hook_;  // how many each asked for
+  std::vector<size_t> fetches_of_hook_;   // how many each asked for
+  std::vector<const char*> class_names_;  // of each, for recordings
   std::optional<RunContext> context_;
 };
 

@@ -35,12 +35,6 @@ class RunContext {
   double seconds() const { return seconds_; }
   int64_t examples() const { return examples_; }
 
-  // In before_run: the next loop measures the time of each operation, for profile() in after_run.
-  // profile() is empty on devices that cannot measure it.
-  void request_profile() { profile_requested_ = true; }
-  bool profile_requested() const { return profile_requested_; }
-  std::span<const runtime::StepProfile> profile() const { return profile_; }
-
   // No further loop runs.
   void request_stop() { stop_ = true; }
   bool stop_requested() const { return stop_; }
@@ -54,8 +48,6 @@ class RunContext {
   double seconds_ = 0;
   int64_t examples_ = 0;
   bool stop_ = false;
-  bool profile_requested_ = false;
-  std::vector<runtime::StepProfile> profile_;
 };
 
 // Called between loops, on the thread that trains. The methods do nothing unless overridden. When a

@@ -1,4 +1,4 @@
-// The time of each operation of a step, as a trace for chrome://tracing. (tf.train.ProfilerHook)
+// Traces of loops, for chrome://tracing and Perfetto. (tf.train.ProfilerHook)
 #pragma once
 
 #include <optional>
@@ -10,19 +10,21 @@
 namespace systole {
 
 // Writes timeline-N.json, where N is the global step, for the first loop and then at the given
-// steps or seconds. The trace has the wall time of the loop, and below it each operation, in
-// program order, with the total time of its runs. The first profiled loop compiles a second
-// program, which measures each operation and computes the same results.
+// steps or seconds: what each thread did in the loop, and the steps and ops of the device. A loop
+// that falls into another capture is left out, with a warning. docs/profiling.md.
 class ProfilerHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<int64_t> save_steps = std::nullopt;
     std::optional<double> save_secs = std::nullopt;
     std::string output_dir = {};        // created if missing
+    bool show_dataflow = true;          // arrows from launches to their steps
+    bool show_memory = false;           // a row with the memory of the program that runs
     FileSystem* file_system = nullptr;  // null: this machine's; outlives the hook
   };
   // Errors: INVALID_ARGUMENT unless one of save_steps and save_secs is given.
   explicit ProfilerHook(Options options);
+  ~ProfilerHook() override;
   int64_t steps_to_next_run(int64_t global_step) const override {
     return timer_.steps_to_trigger(global_step);
   }
@@ -32,11 +34,7 @@ class ProfilerHook : public SessionRunHook {
  private:
   Options options_;
   LoopTimer timer_;
-  bool requested_ = false;
+  bool recording_ = false;
 };
-
-// Returns a JSON object in Chrome's trace event format, with times in microseconds.
-std::string chrome_trace(std::span<const runtime::StepProfile> steps, int64_t global_step,
-                         double seconds);
 
 }  // namespace systole

@@ -11,28 +11,15 @@ int64_t launch_steps(int64_t wanted, int64_t step_bytes) {
 
 namespace {
 
-void add_up(std::span<const runtime::StepProfile> more, std::vector<runtime::StepProfile>& sum) {
-  if (sum.size() != more.size()) {
-    sum.assign(more.begin(), more.end());
-    return;
-  }
-  for (size_t i = 0; i < sum.size(); ++i) {
-    sum[i].runs += more[i].runs;
-    sum[i].seconds += more[i].seconds;
-    sum[i].flops += more[i].flops;
-    sum[i].bytes += more[i].bytes;
-  }
-}
-
-std::string key_of(const std::vector<TensorType>& types, bool profile) {
-  std::string key = profile ? "profile " : "";
+std::string key_of(const std::vector<TensorType>& types) {
+  std::string key;
   for (const TensorType& type : types) key += type.to_string();
   return key;
 }
 
 }  // namespace
 
-std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& types, bool profile,
+std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& types,
                                                 bool compile_beside) const {
   StepLoopOptions options{.inputs = options_.inputs,
                           .input_types = types,
@@ -43,7 +30,6 @@ std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& t
                           .keep = options_.keep,
                           .summed = options_.summed,
                           .bf16_products = options_.bf16_products,
-                          .profile = profile,
                           .compile_beside = compile_beside};
   if (options_.mask.valid()) {
     options.inputs.push_back(options_.mask);
@@ -53,16 +39,13 @@ std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& t
 }
 
 void StepRunner::prepare(const std::vector<TensorType>& types) {
-  loops_[key_of(types, false)] = make_loop(types, false, /*compile_beside=*/true);
+  loops_[key_of(types)] = make_loop(types, /*compile_beside=*/true);
 }
 
-std::span<const Tensor> StepRunner::run(const data::StackedSteps& input,
-                                        std::vector<runtime::StepProfile>* profile) {
-  const bool profiled = profile != nullptr;
-  std::unique_ptr<StepLoop>& loop = loops_[key_of(input.types, profiled)];
-  if (!loop) loop = make_loop(input.types, profiled, /*compile_beside=*/false);
+std::span<const Tensor> StepRunner::run(const data::StackedSteps& input) {
+  std::unique_ptr<StepLoop>& loop = loops_[key_of(input.types)];
+  if (!loop) loop = make_loop(input.types, /*compile_beside=*/false);
   loop->run(input.stacks, input.steps);
-  if (profiled) add_up(loop->profile(), *profile);
   return loop->results();
 }
 

@@ -35,14 +35,12 @@ class StepRunner {
   // Starts to compile for batches of these types, on a thread of its own. run() waits for it.
   // Errors: those of a StepLoop.
   void prepare(const std::vector<TensorType>& types);
-  // Runs the steps. Returns StepLoop::results(). Adds the time of each operation to `profile`,
-  // unless it is null.
-  std::span<const Tensor> run(const data::StackedSteps& input,
-                              std::vector<runtime::StepProfile>* profile = nullptr);
+  // Runs the steps. Returns StepLoop::results().
+  std::span<const Tensor> run(const data::StackedSteps& input);
   const Options& options() const { return options_; }
 
  private:
-  std::unique_ptr<StepLoop> make_loop(const std::vector<TensorType>& types, bool profile,
+  std::unique_ptr<StepLoop> make_loop(const std::vector<TensorType>& types,
                                       bool compile_beside) const;
 
   Session& session_;

@@ -1,5 +1,6 @@
 #include "systole/train/loop/summary_saver_hook.h"
 
+#include "systole/base/trace.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/file_systems.h"
 
@@ -42,6 +43,7 @@ void SummarySaverHook::after_run(RunContext& context, std::span<const Tensor> va
   const int64_t step = context.global_step();
   if (records_.empty() || !timer_.should_trigger(step)) return;
   timer_.triggered(step);
+  const tracing::Span span("write summaries", tracing::Kind::summary);
   SummaryWriter(events()).add(records_, values, step);
   events().flush();
 }

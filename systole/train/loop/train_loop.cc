@@ -4,7 +4,9 @@
 #include <chrono>
 
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/graph/lowering/plan.h"
+#include "systole/profile/triggers.h"
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"
 
@@ -32,6 +34,7 @@ int64_t count_updates(const Graph& graph, std::span<const Operation> targets,
 }  // namespace
 
 TrainLoop::TrainLoop(TrainLoopOptions options) : options_(std::move(options)) {
+  profile::install_triggers(options_.records.directory.c_str());
   if (options_.iterations_per_loop && options_.iterations_per_loop->is_time()) {
     timed_loop_.emplace(options_.iterations_per_loop->seconds());
   }
@@ -224,10 +227,10 @@ int64_t TrainLoop::next_launch(int64_t done, int64_t steps) const {
 }
 
 int64_t TrainLoop::run_loop(int64_t steps) {
+  const tracing::Span span("loop", tracing::Kind::loop, {"step", step_}, {"steps", steps});
   int64_t done = 0;
   examples_ = 0;
   waited_ = 0;
-  profile_.clear();
   bad_batch_.clear();
   while (done < steps && !input_ended_) {
     const int64_t first = step_ + done;
@@ -251,9 +254,8 @@ int64_t TrainLoop::run_loop(int64_t steps) {
 bool TrainLoop::launch(const data::StackedSteps& batches, int64_t done) {
   const int64_t first = step_ + done;
   const auto start = std::chrono::steady_clock::now();
-  const std::span<const Tensor> results = heartbeat_->launch(first, batches.steps, [&] {
-    return runner_->run(batches, hooks_->profile_requested() ? &profile_ : nullptr);
-  });
+  const std::span<const Tensor> results =
+      heartbeat_->launch(first, batches.steps, [&] { return runner_->run(batches); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   stoppable_ =
       std::max<int64_t>(1, static_cast<int64_t>(kStopSeconds / std::max(seconds.count(), 1e-9) *
@@ -293,12 +295,8 @@ bool TrainLoop::after_loop(int64_t steps, double seconds) {
   steps_run_ += steps;
   growth_ = std::max<int64_t>(1, (step_ - before + steps - 1) / steps);
   try {
-    return hooks_->after({.global_step = step_,
-                          .steps = steps,
-                          .seconds = seconds,
-                          .examples = examples_,
-                          .profile = std::move(profile_)},
-                         values_);
+    return hooks_->after(
+        {.global_step = step_, .steps = steps, .seconds = seconds, .examples = examples_}, values_);
   } catch (const Error& error) {
     if (bad_batch_.empty() || error.code() != Code::failed_precondition) throw;
     throw Error(error.code(), fmt::format("{}; {}", error.message(), bad_batch_));
@@ -306,6 +304,7 @@ bool TrainLoop::after_loop(int64_t steps, double seconds) {
 }
 
 void TrainLoop::save(Session& session, int64_t step) {
+  const tracing::Span span("save a checkpoint", tracing::Kind::checkpoint, {"step", step});
   CheckpointExtras extras;
   {
     // It waits for what the input reads ahead.

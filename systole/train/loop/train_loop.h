@@ -177,8 +177,7 @@ class TrainLoop {
 
   // Of the current loop:
   int64_t examples_ = 0;
-  double waited_ = 0;  // seconds, for input
-  std::vector<runtime::StepProfile> profile_;
+  double waited_ = 0;           // seconds, for input
   std::vector<Tensor> values_;  // of the hooks' fetches
   std::string bad_batch_;       // what is wrong with the batch whose loss is not finite
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 
 namespace systole::train {
 namespace {
@@ -133,7 +134,10 @@ void WatchedThread::run(std::function<void(Heartbeat&)> body) {
   }
   if (shared_ == nullptr) {
     auto shared = std::make_shared<Shared>(limit_);
-    thread_ = std::thread([shared] { work(*shared); });
+    thread_ = std::thread([shared] {
+      tracing::name_thread("training");
+      work(*shared);
+    });
     shared_ = std::move(shared);
   }
   Heartbeat& heartbeat = shared_->heartbeat;

@@ -1,0 +1,149 @@
+// Programs with one bottleneck each: the first advice of their profile names it.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "systole/base/testing/temp_folder.h"
+#include "systole/estimator/estimator.h"
+#include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_ops.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/profile/report.h"
+#include "systole/train/cross_shard_optimizer.h"
+#include "systole/train/layers.h"
+#include "systole/train/losses.h"
+#include "systole/train/optimizer.h"
+
+namespace systole {
+namespace {
+
+using nlohmann::json;
+using systole::testing::TempFolder;
+using ::testing::HasSubstr;
+
+using LossFn = std::function<Output(const Output& x)>;
+
+struct Program {
+  LossFn loss;
+  int64_t features = 8;
+  int64_t batch = 1024;
+  bool use_tpu = true;
+  std::function<Dataset(const Dataset&)> input = nullptr;  // of examples, before they are batched
+  HostCallFunction host_call = nullptr;
+};
+
+ModelFn model_of(const Program& program) {
+  return [=](const Nest<Output>& features, const Nest<Output>&, Mode mode,
+             const Params& params) -> TPUEstimatorSpec {
+    const Output loss = program.loss(features);
+    GradientDescentOptimizer descent(1e-6);
+    const Operation train_op =
+        params.get("use_tpu", false)
+            ? CrossShardOptimizer(descent).minimize(loss, {.global_step = get_global_step()})
+            : descent.minimize(loss, {.global_step = get_global_step()});
+    TPUEstimatorSpec spec{.mode = mode, .loss = loss, .train_op = train_op};
+    if (program.host_call) spec.host_call = {.fn = program.host_call};
+    return spec;
+  };
+}
+
+InputFn input_of(const Program& program) {
+  return [=](const Params& params) -> InputFnResult {
+    const Tensor example = Tensor::full(DType::f32, {program.features}, 0.5);
+    if (!program.input) {
+      return Dataset::from_tensors(
+                 Tensor::full(DType::f32,
+                              {params.get("batch_size", program.batch), program.features}, 0.5))
+          .repeat();
+    }
+    return program.input(Dataset::from_tensors(example).repeat())
+        .batch(params.get("batch_size", program.batch), true);
+  };
+}
+
+// Trains and profiles the program. Returns its figures.
+json profile_of(const Program& program) {
+  const TempFolder folder;
+  MemoryFileSystem files;
+  TPUEstimator estimator(
+      {.model_fn = model_of(program),
+       .model_dir = folder.path(),
+       .config = {.save_summary_steps = 0,
+                  .save_checkpoints_steps = 0,
+                  .tpu_config = {.iterations_per_loop = 10, .check = Check::off}},
+       .use_tpu = program.use_tpu,
+       .train_batch_size = program.batch});
+  estimator.train(input_of(program),
+                  {.steps = 40,
+                   .profile = ProfileOptions{
+                       .start = 10, .steps = 30, .output_dir = "logs", .file_system = &files}});
+  json figures = profile::read_profile(files, "logs");
+  EXPECT_EQ(figures["steps"], 30);
+  return figures;
+}
+
+void expect_first(const json& figures, const std::string& topic, const std::string& text) {
+  ASSERT_FALSE(figures["advice"].empty());
+  EXPECT_EQ(figures["advice"][0]["topic"], topic) << profile::report_text(figures);
+  EXPECT_THAT(figures["advice"][0]["text"].get<std::string>(), HasSubstr(text));
+}
+
+Output dense_layers(Output x, int64_t units, int layers) {
+  for (int i = 0; i < layers; ++i) x = layers::dense(x, {.units = units, .activation = relu});
+  return reduce_mean(square(x));
+}
+
+TEST(Bottleneck, a_slow_map) {
+  const auto slow = [](const Dataset& examples) {
+    return examples.map_cpp(
+        [](const Element& element) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return element;
+        },
+        examples.element_spec());
+  };
+  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 8, 1); },
+                           .batch = 16,
+                           .input = slow}),
+               "input", "The slowest stage is map");
+}
+
+TEST(Bottleneck, a_tiny_batch) {
+  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 1024, 3); },
+                           .features = 1024,
+                           .batch = 2,
+                           .use_tpu = false}),
+               "batch", "The batch is tiny");
+}
+
+TEST(Bottleneck, padding_on_the_virtual_tpu) {
+  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 130, 4); },
+                           .features = 130,
+                           .batch = 4096}),
+               "padding", "multiples of 128");
+}
+
+TEST(Bottleneck, a_host_call) {
+  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 8, 1); },
+                           .host_call =
+                               [](std::span<const Tensor>) {
+                                 std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                               }}),
+               "host", "host_call");
+}
+
+// The gradient of each replica is an array as large as the weights.
+TEST(Bottleneck, an_all_reduce) {
+  const auto loss = [](const Output& x) {
+    const Variable weights(Tensor::full(DType::f32, {2'000'000}, 0.1), {.name = "weights"});
+    return reduce_mean(tanh(weights.value() * reduce_mean(x)));
+  };
+  const json figures = profile_of({.loss = loss, .batch = 16});
+  EXPECT_EQ(figures["replicas"], 8);
+  expect_first(figures, "all-reduce", "on 8 replicas");
+}
+
+}  // namespace
+}  // namespace systole
