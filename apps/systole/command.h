@@ -31,6 +31,7 @@ extern const Command kFlopsCommand;
 extern const Command kHloCommand;
 extern const Command kInspectCommand;
 extern const Command kPredictCommand;
+extern const Command kProfileCommand;
 extern const Command kQuantizeCommand;
 extern const Command kTpuV1Command;
 extern const Command kTrainCommand;

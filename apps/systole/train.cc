@@ -1,4 +1,4 @@
-// systole train, evaluate, export and check.
+// systole train, evaluate, export, check and profile.
 #include "apps/systole/command.h"
 #include "apps/systole/train/train_commands.h"
 
@@ -34,6 +34,14 @@ const Command kCheckCommand{
     .add = add_check_command,
     .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096",
                  "net.yaml --predict v3-8 --price 8", "--predict v2-8 --csv networks.tsv"},
+};
+
+const Command kProfileCommand{
+    .name = "profile",
+    .summary = "Shows where the time of a training goes, and what to change",
+    .add = add_profile_command,
+    .examples = {"examples/configs/iris.yaml", "net.yaml --set estimator.train_batch_size=4096",
+                 "--pid 4711", "report runs/2 --against runs/1"},
 };
 
 }  // namespace systole::app

@@ -10,6 +10,7 @@ void add_train_command(CommandLine& line);
 void add_evaluate_command(CommandLine& line);
 void add_export_command(CommandLine& line);
 void add_check_command(CommandLine& line);
+void add_profile_command(CommandLine& line);
 
 // Options of all commands.
 struct ConfigOptions {

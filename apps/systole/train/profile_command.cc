@@ -1,0 +1,151 @@
+// systole profile: where the time of a training goes.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/systole/train/profile_process.h"
+#include "apps/systole/train/train_commands.h"
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/profile/report.h"
+#include "systole/train/loop/signals.h"
+
+namespace systole::app {
+namespace {
+
+// Longer than a capture by signal may take, and the analysis.
+constexpr double kSecondsForProcess = 60;
+
+struct ReportCommand {
+  std::string logdir;
+  std::string against;
+  bool json = false;
+  int64_t ops = profile::ReportOptions().ops;
+};
+
+struct ProfileCommand {
+  ConfigOptions config;
+  std::optional<int64_t> pid;
+  std::string logdir;
+  int64_t start = ProfileOptions().start;
+  int64_t steps = ProfileOptions().steps;
+  ReportCommand report;
+  bool reports = false;  // the command `report` was given
+};
+
+nlohmann::json profile_at(const std::string& path) {
+  return profile::read_profile(default_file_system(), path);
+}
+
+void print_report(const ReportCommand& command) {
+  const nlohmann::json profile = profile_at(command.logdir);
+  const profile::ReportOptions options{.ops = static_cast<int>(command.ops)};
+  if (command.json) {
+    fmt::print("{}\n", profile.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!command.against.empty()) {
+    fmt::print("{}", profile::comparison_text(profile_at(command.against), profile, options));
+  } else {
+    fmt::print("{}", profile::report_text(profile, options));
+  }
+}
+
+void finish(const std::string& folder) {
+  fmt::print("{}profile: {}\n", profile::report_text(profile_at(folder)), folder);
+}
+
+// A folder for the checkpoints of a training that is thrown away.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "systole_profile.XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr)
+      throw failed_precondition("profile: no folder can be made at {}", path);
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code failed;
+    std::filesystem::remove_all(path_, failed);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Trains a few steps from new variables. The model_dir of the file is left alone, but for the
+// profile.
+void profile_training(ProfileCommand command) {
+  if (command.config.path.empty())
+    throw UsageError("configuration file or --pid, got neither, expected one of them");
+  const std::string& path = command.config.path;
+  if (command.logdir.empty()) command.logdir = command.config.read().estimator.config.model_dir;
+  if (command.logdir.empty()) command.logdir = "profile";
+  const TemporaryFolder folder;
+  command.config.overrides.model_dir = folder.path();
+  TrainingConfig config = command.config.read();
+  const InputFn& input = needed_input(config.train_input, path, "train");
+  if (std::getenv("SYSTOLE_LOG") == nullptr) set_log_level(LogLevel::warning);
+  TPUEstimator estimator(config.estimator);
+  const auto& loops = config.estimator.config.tpu_config.iterations_per_loop;
+  const int64_t loop = loops ? std::max<int64_t>(loops->count(), 1) : 1;
+  config.train.max_steps.reset();
+  config.train.steps = (command.start + loop - 1) / loop * loop + command.steps;
+  config.train.profile =
+      ProfileOptions{.start = command.start, .steps = command.steps, .output_dir = command.logdir};
+  estimator.train(input, config.train);
+  finish(command.logdir);
+}
+
+void run_profile(const ProfileCommand& command) {
+  if (command.reports) return;
+  if (!command.pid) return profile_training(command);
+  if (!command.config.path.empty())
+    throw UsageError("configuration file and --pid, got both, expected one of them");
+  finish(profile_of_process(*command.pid, command.logdir, kSecondsForProcess));
+}
+
+}  // namespace
+
+void add_profile_command(CommandLine& line) {
+  auto command = std::make_shared<ProfileCommand>();
+  add_config_options(line, command->config);
+  line.option("--steps", command->steps, "Steps to profile, in whole loops")
+      .positive()
+      .show_default();
+  line.option("--start", command->start, "Steps before them; 0 profiles the compilation, too")
+      .not_negative()
+      .show_default();
+  line.option("--pid", command->pid, "Profiles a training in another process for 2 seconds")
+      .value_name("PID");
+  line.option("--logdir", command->logdir,
+              "Folder for plugins/profile/RUN; by default the model_dir, else ./profile")
+      .value_name("FOLDER");
+  line.on_run([command] { run_profile(*command); });
+
+  CommandLine& report = line.command("report", "Prints a profile, or what changed between two");
+  report.example("runs/1");
+  report.example("runs/2 --against runs/1");
+  ReportCommand& options = command->report;
+  report
+      .option("logdir", options.logdir,
+              "Folder with plugins/profile, whose newest run is read, or the folder of a run")
+      .required();
+  const CommandLineOption against =
+      report.option("--against", options.against, "An earlier profile to compare with")
+          .value_name("FOLDER");
+  report.flag("--json", options.json, "Prints all figures as JSON").excludes(against);
+  report.option("--ops", options.ops, "Rows of the table of ops").positive().show_default();
+  report.on_run([command] {
+    command->reports = true;
+    print_report(command->report);
+  });
+}
+
+}  // namespace systole::app
