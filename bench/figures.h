@@ -56,6 +56,7 @@ void add_matmul_figures();
 void add_mnist_train_figures();
 void add_plugin_figures();
 void add_pool_figures();
+void add_profile_figures();
 void add_replica_figures();
 void add_sort_figures();
 void add_startup_figures();

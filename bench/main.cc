@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   bench::add_mnist_train_figures();
   bench::add_plugin_figures();
   bench::add_pool_figures();
+  bench::add_profile_figures();
   bench::add_remote_figures();
   bench::add_replica_figures();
   bench::add_sort_figures();
