@@ -34,7 +34,7 @@ struct Program {
   HostCallFunction host_call = nullptr;
 };
 
-ModelFn model_of(const Program& program) {
+ModelFn model_with_loss(const Program& program) {
   return [=](const Nest<Output>& features, const Nest<Output>&, Mode mode,
              const Params& params) -> TPUEstimatorSpec {
     const Output loss = program.loss(features);
@@ -68,7 +68,7 @@ json profile_of(const Program& program) {
   const TempFolder folder;
   MemoryFileSystem files;
   TPUEstimator estimator(
-      {.model_fn = model_of(program),
+      {.model_fn = model_with_loss(program),
        .model_dir = folder.path(),
        .config = {.save_summary_steps = 0,
                   .save_checkpoints_steps = 0,

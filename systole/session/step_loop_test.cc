@@ -11,6 +11,7 @@
 #include "systole/base/error.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/trace.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
@@ -106,6 +107,58 @@ struct Model {
   Variable w, b, step;
   Operation train;
 };
+
+// Whether the backend marks them or not.
+TEST_P(StepLoopTest, ARecordingHasEveryStep) {
+  const Model model;
+  Session session("local", config());
+  session.run(global_variables_initializer());
+  StepLoop loop(session, model.loop(2, 4, 5));
+  const std::vector<Tensor> inputs = {random_floats({2, 5, 2, 8}, 1),
+                                      random_floats({2, 5, 2, 1}, 2)};
+  loop.run(inputs, 5);
+  ASSERT_TRUE(tracing::start());
+  loop.run(inputs, 3);
+  const tracing::Recording recording = tracing::stop();
+  std::vector<tracing::Event> steps;
+  std::vector<tracing::Event> launches;
+  for (const tracing::Event& event : recording.threads.at(0).events) {
+    if (event.kind == tracing::Kind::step) steps.push_back(event);
+    if (event.kind == tracing::Kind::launch) launches.push_back(event);
+  }
+  ASSERT_EQ(steps.size(), 3U);
+  for (size_t i = 1; i < 3; ++i) EXPECT_GE(steps[i].begin, steps[i - 1].end);
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(launches[0].arg("steps"), 3);
+  EXPECT_LE(launches[0].begin, steps[0].begin);
+  EXPECT_GE(launches[0].end, steps[2].end);
+}
+
+// The sum over the replicas is an op of its own where no product can make it.
+TEST(StepLoopOnCpu, ARecordingTellsTheOpsWithTheirNodes) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {64}, "x");
+  const Variable sum(zeros({64}), {.name = "sum"});
+  const Output all = tpu::cross_replica_sum(tanh(x));
+  Session session("local", {.graph = &graph});
+  session.run(global_variables_initializer());
+  StepLoop loop(session, {.inputs = {x},
+                          .input_types = {x.type()},
+                          .targets = {Operation(sum.assign(all))},
+                          .num_replicas = 4});
+  ASSERT_TRUE(tracing::start());
+  loop.run({{Tensor::zeros(DType::f32, {4, 1, 64})}}, 1);
+  const tracing::Recording recording = tracing::stop();
+  ASSERT_EQ(recording.programs.size(), 1U);
+  const tracing::Program& program = *recording.programs.begin()->second;
+  EXPECT_EQ(program.replicas, 4);
+  const auto reduces = [](const tracing::Op& op) { return op.category == "all-reduce"; };
+  const auto found = std::ranges::find_if(program.ops, reduces);
+  ASSERT_NE(found, program.ops.end());
+  EXPECT_THAT(found->scope, HasSubstr("CrossReplicaSum"));
+  EXPECT_THAT(found->source, HasSubstr("step_loop_test.cc:"));
+}
 
 TEST_P(StepLoopTest, IsAsManyRunsOfTheSession) {
   const Model model;

@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kIris = "examples/configs/iris.yaml";
+constexpr const char* kIrisConfig = "examples/configs/iris.yaml";
 
 // The text of the trace of the only run in a folder.
 std::string trace_of(const std::string& logdir) {
@@ -50,7 +50,7 @@ double sum_of(const json& parts) {
 
 TEST(ProfileCommand, trains_a_configuration_and_reports) {
   const TempFolder folder;
-  const ProgramResult profile = run_program(std::string("systole profile ") + kIris +
+  const ProgramResult profile = run_program(std::string("systole profile ") + kIrisConfig +
                                             " --steps 100 --logdir " + (folder / "runs"));
   EXPECT_EQ(profile.status, 0) << profile.output;
   EXPECT_THAT(profile.output,
@@ -67,7 +67,7 @@ TEST(ProfileCommand, trains_a_configuration_and_reports) {
 
 TEST(ProfileCommand, says_what_is_wrong) {
   EXPECT_THAT(run_program("systole profile").output, HasSubstr("got neither"));
-  EXPECT_THAT(run_program(std::string("systole profile --pid 1 ") + kIris).output,
+  EXPECT_THAT(run_program(std::string("systole profile --pid 1 ") + kIrisConfig).output,
               HasSubstr("got both"));
   EXPECT_THAT(run_program("systole profile report /nowhere").output,
               HasSubstr("/nowhere: profile, got no *.systole.json"));
@@ -82,8 +82,8 @@ TEST(ProfileCommand, says_what_is_wrong) {
 TEST(ProfileCommand, the_variable_profiles_a_training_from_its_start) {
   const TempFolder folder;
   ::setenv("SYSTOLE_PROFILE", (folder / "runs").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-  const ProgramResult train =
-      run_program(std::string("systole train ") + kIris + " --model_dir " + (folder / "model"));
+  const ProgramResult train = run_program(std::string("systole train ") + kIrisConfig +
+                                          " --model_dir " + (folder / "model"));
   ::unsetenv("SYSTOLE_PROFILE");  // NOLINT(concurrency-mt-unsafe)
   EXPECT_EQ(train.status, 0) << train.output;
   const json figures = profile::read_profile(default_file_system(), folder / "runs");
@@ -96,7 +96,7 @@ TEST(ProfileCommand, a_signal_profiles_a_training_in_progress) {
   const std::string model_dir = folder / "model";
   ::setenv("SYSTOLE_PROFILE_SECONDS", "0.5", 1);  // NOLINT(concurrency-mt-unsafe)
   std::thread training([&] {
-    run_program(std::string("systole train ") + kIris + " --steps 100000000 --model_dir " +
+    run_program(std::string("systole train ") + kIrisConfig + " --steps 100000000 --model_dir " +
                 model_dir);
   });
   FileSystem& files = default_file_system();

@@ -54,10 +54,10 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
 }
 
 // Its ops are added when code is emitted.
-std::shared_ptr<tracing::Program> describe(const hlo::Module& module,
-                                           const runtime::CompileOptions& options,
-                                           const CompiledProgram& program,
-                                           const BufferAssignment& buffers) {
+std::shared_ptr<tracing::Program> program_notes(const hlo::Module& module,
+                                                const runtime::CompileOptions& options,
+                                                const CompiledProgram& program,
+                                                const BufferAssignment& buffers) {
   auto notes = std::make_shared<tracing::Program>();
   notes->id = tracing::new_program_id();
   notes->name = module.name().empty() ? "program" : module.name();
@@ -88,7 +88,7 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   check_memory_limit(module, options, num_threads, program->stats);
   program->constants = buffers.constants();
-  const auto notes = describe(*optimized, options, *program, buffers);
+  const auto notes = program_notes(*optimized, options, *program, buffers);
   EmittedProgram emitted;
   JitResult compiled = jit.compile(
       [&](llvm::Module& code) {

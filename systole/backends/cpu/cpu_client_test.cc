@@ -4,6 +4,7 @@
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
+#include "systole/base/trace.h"
 
 namespace systole::cpu {
 namespace {
@@ -249,6 +250,52 @@ TEST(CpuClient, ProfilesEveryStep) {
     flops += step.flops;
   }
   EXPECT_EQ(flops, executable->stats().flops);
+}
+
+TEST(CpuClient, NotesItsStepAndOpsInARecording) {
+  const auto module = testing::training_step({});
+  const auto executable = testing::client().compile(*module);
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : executable->parameter_types())
+    arguments.push_back(Tensor::full(type.dtype, type.shape, 0.5));
+  const std::vector<Tensor> before = runtime::run(*executable, arguments);
+  ASSERT_TRUE(tracing::start());
+  const std::vector<Tensor> results = runtime::run(*executable, arguments);
+  runtime::run(*executable, arguments, {.notes = false});
+  const tracing::Recording recording = tracing::stop();
+  for (size_t i = 0; i < results.size(); ++i) EXPECT_TRUE(results[i].identical(before[i]));
+
+  ASSERT_EQ(recording.programs.size(), 1U);
+  const tracing::Program& program = *recording.programs.begin()->second;
+  EXPECT_EQ(program.argument_bytes, executable->stats().argument_bytes);
+  EXPECT_FALSE(program.allocations.empty());
+  double flops = 0;
+  double products = 0;
+  for (const tracing::Op& op : program.ops) {
+    flops += op.flops;
+    products += op.padded_flops;
+    EXPECT_GT(op.bytes, 0) << op.name;
+    EXPECT_NE(op.category, "") << op.name;
+  }
+  EXPECT_EQ(flops, executable->stats().flops);
+  // x * w_1 and its gradient of one row of 5 numbers, and so on: all are padded to 128 x 128.
+  EXPECT_GT(products, flops);
+
+  ASSERT_EQ(recording.threads.size(), 1U);
+  const std::vector<tracing::Event>& events = recording.threads[0].events;
+  ASSERT_EQ(events.size(), program.ops.size() + 1);
+  const tracing::Event& step = events.back();
+  EXPECT_EQ(step.kind, tracing::Kind::step);
+  EXPECT_EQ(step.arg("program"), program.id);
+  EXPECT_EQ(step.arg("ops"), static_cast<int64_t>(program.ops.size()));
+  int64_t end = step.begin;
+  for (size_t i = 0; i + 1 < events.size(); ++i) {
+    EXPECT_EQ(events[i].kind, tracing::Kind::op);
+    EXPECT_EQ(events[i].arg("op"), static_cast<int64_t>(i));
+    EXPECT_EQ(events[i].begin, end);
+    end = events[i].end;
+  }
+  EXPECT_LE(end, step.end);
 }
 
 TEST(CpuClient, RefusesAProgramLargerThanMemory) {

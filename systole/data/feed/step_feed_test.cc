@@ -11,6 +11,7 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/trace.h"
 #include "systole/data/nodes.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/api/math_ops.h"
@@ -50,6 +51,29 @@ std::vector<int64_t> numbers_of(const std::optional<StackedSteps>& input) {
     }
   }
   return all;
+}
+
+TEST(StepFeed, a_recording_has_its_waits_and_stages) {
+  ASSERT_TRUE(tracing::start());
+  {
+    const StepSource source = source_of(StepLayout::split, 16, 4, 2);
+    StepFeed feed(source, {.max_steps = 2});
+    while (feed.next(2)) {
+    }
+  }
+  const tracing::Recording recording = tracing::stop();
+  ASSERT_EQ(recording.inputs.size(), 1U);
+  EXPECT_EQ(recording.inputs[0][0].name, "batch");
+  EXPECT_EQ(recording.inputs[0][0].elements, 4);
+  EXPECT_NE(recording.inputs[0][0].remedy, "");
+  std::set<std::string> kinds;
+  std::set<std::string> threads;
+  for (const tracing::ThreadEvents& thread : recording.threads) {
+    threads.insert(thread.name);
+    for (const tracing::Event& event : thread.events) kinds.emplace(to_string(event.kind));
+  }
+  EXPECT_THAT(kinds, ElementsAre("input", "input wait"));
+  EXPECT_THAT(threads, Contains("input"));
 }
 
 TEST(StepFeed, stacks_what_each_layout_gives) {

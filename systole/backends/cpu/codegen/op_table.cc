@@ -101,7 +101,7 @@ void add_products(const Instruction& x, tracing::Op& op) {
   });
 }
 
-const char* kind_of(Memory memory) {
+const char* memory_kind(Memory memory) {
   switch (memory) {
     case Memory::argument:
       return "argument";
@@ -151,7 +151,7 @@ std::vector<tracing::Allocation> allocations_of(const hlo::Module& module,
                          buffers.slice(x.operand(0)) == slice;
     if (is_view || lifetime.empty() || slice.bytes == 0) continue;
     result.push_back({.name = fmt::format("{}.{}", x.opcode(), number++),
-                      .kind = kind_of(slice.memory),
+                      .kind = memory_kind(slice.memory),
                       .type = value.type(),
                       .scope = x.metadata().name,
                       .source = x.metadata().where.to_string(),
