@@ -7,34 +7,13 @@
 
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
+#include "bench/mnist_model.h"
 #include "systole/systole.h"
 
 namespace bench {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
-                              const st::Nest<st::Output>& labels, st::Mode mode,
-                              const st::Params&) {
-  st::Output x = st::reshape(features, {-1, 28, 28, 1});
-  for (const int64_t filters : {32, 64}) {
-    x = st::layers::conv2d(x, {.filters = filters,
-                               .kernel_size = {5, 5},
-                               .padding = st::Padding::same,
-                               .activation = st::relu});
-    x = st::layers::max_pooling2d(x, {.pool_size = {2, 2}, .strides = 2});
-  }
-  x = st::layers::dense(st::reshape(x, {-1, 7 * 7 * 64}), {.units = 128, .activation = st::relu});
-  x = st::layers::dropout(x, {.rate = 0.4, .training = true});
-  const st::Output logits = st::layers::dense(x, {.units = 10});
-  const st::Output loss =
-      st::losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
-  auto optimizer = st::CrossShardOptimizer(st::GradientDescentOptimizer(0.05));
-  return {.mode = mode,
-          .loss = loss,
-          .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()})};
-}
 
 // Records the end of each loop.
 class LoopEnds : public st::SessionRunHook {
@@ -56,7 +35,7 @@ std::vector<SteadyClock::time_point> train(const MnistTraining& training) {
                          .save_checkpoints_steps = training.writes ? training.iterations : 0,
                          .tpu_config = st::TPUConfig{training.iterations, 8}};
     st::TPUEstimator estimator(
-        {.model_fn = model_fn, .config = config, .train_batch_size = training.batch});
+        {.model_fn = mnist_model_fn, .config = config, .train_batch_size = training.batch});
     estimator.train(
         [&](const st::Params& params) {
           const int64_t batch_size = params["batch_size"];

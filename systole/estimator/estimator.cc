@@ -12,6 +12,7 @@
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/session/target.h"
+#include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/watchdog.h"
 #include "systole/train/saver.h"
 
@@ -69,10 +70,12 @@ int64_t count_replicas(const std::string& target) {
 }
 
 // Checks num_shards against the device; 1 selects one core.
-int64_t checked_replicas(const RunConfig& config, const std::string& target, int64_t cores) {
+int64_t checked_replicas(const RunConfig& config, const std::string& target, int64_t cores,
+                         int64_t hosts) {
   const std::optional<int64_t> shards = config.tpu_config.num_shards;
-  if (!shards || *shards == cores) return cores;
-  if (*shards == 1) {
+  if (!shards || *shards == cores * hosts) return cores;
+  if (hosts > 1 && *shards == hosts) return 1;
+  if (*shards == 1 && hosts == 1) {
     log_warning("num_shards = 1: one of the {} cores of '{}' is used", cores, target);
     return 1;
   }
@@ -80,7 +83,7 @@ int64_t checked_replicas(const RunConfig& config, const std::string& target, int
       "TPUConfig.num_shards is not set correctly. According to TPU system metadata for Tensorflow "
       "master ({}): num_replicas should be ({}), got ({}). For non-model-parallelism, num_replicas "
       "should be the total num of TPU cores in the system.",
-      target, cores, *shards);
+      target, cores * hosts, *shards);
 }
 
 std::regex pattern_of(const WarmStartSettings& settings) {
@@ -108,6 +111,8 @@ estimator::InputOptions input_options(TPUEstimator::Impl& impl, Mode mode) {
   return {.mode = mode,
           .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
           .replicas = where.replicas,
+          .hosts = where.hosts(),
+          .host = where.host(),
           .use_tpu = where.use_tpu,
           .batch_size = mode == Mode::train  ? options.train_batch_size
                         : mode == Mode::eval ? options.eval_batch_size
@@ -147,12 +152,25 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
       training || config.evaluation_master.empty() ? config.master : config.evaluation_master;
   if (use_tpu && target.empty()) target = "local";
   if (!use_tpu && target.starts_with("local")) target = "";
-  Place& found = places[fmt::format("{} {}", use_tpu, target)];
+  // Every process predicts for itself.
+  const bool together = mode != Mode::predict;
+  runtime::ProcessGroup* const processes = together ? runtime::process_group() : nullptr;
+  if (processes != nullptr && processes->size() > 1 && !use_tpu) {
+    throw unimplemented(
+        "{}: use_tpu, got false in one of {} processes, expected true: cores of a TPU (target "
+        "'local:N') are what processes train on together. SYSTOLE_MPI=0 runs each alone",
+        training ? "train" : "evaluate", processes->size());
+  }
+  Place& found = places[fmt::format("{} {} {}", use_tpu, target, together)];
   if (found.target.empty() && use_tpu) {
     found = {.target = target,
-             .replicas = checked_replicas(config, target, count_replicas(target)),
+             .replicas = checked_replicas(config, target, count_replicas(target),
+                                          runtime::process_group() == nullptr
+                                              ? 1
+                                              : runtime::process_group()->size()),
              .use_tpu = true,
-             .core_memory = resolve_target(target, config.session_config.backend).memory_per_core};
+             .core_memory = resolve_target(target, config.session_config.backend).memory_per_core,
+             .processes = processes};
   } else if (!use_tpu) {
     found = {.target = target, .replicas = 1, .use_tpu = false};
   }
@@ -174,7 +192,8 @@ estimator::Model TPUEstimator::Impl::trace(const estimator::Input& input, Mode m
   const Place& where = place(mode);
   return estimator::trace(options.model_fn, input,
                           {.mode = mode,
-                           .replicas = where.replicas,
+                           .replicas = where.all_replicas(),
+                           .hosts = where.hosts(),
                            .use_tpu = where.use_tpu,
                            .params = options.params,
                            .seed = config.tf_random_seed});
@@ -222,12 +241,12 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
     }
   };
   const std::string other_input = "change what the input_fn returns";
-  const int64_t too_many = wanted.batch_size.value_or(0) % where.replicas;
+  const int64_t too_many = wanted.batch_size.value_or(0) % where.all_replicas();
   std::optional<estimator::Input> input =
       try_input(too_many == 0 ? other_input : "change the batch size of the estimator");
   if (!input && too_many != 0) {
     // Continue with a batch that can be split, to find other violations.
-    *wanted.batch_size += where.replicas - too_many;
+    *wanted.batch_size += where.all_replicas() - too_many;
     input = try_input(other_input);
   }
   if (!input && wanted.use_tpu) {
@@ -274,6 +293,20 @@ void TPUEstimator::Impl::restore(const estimator::Model& model, Session& session
   }
   log_info("Restoring parameters from {}", prefix);
   Saver({.var_list = model.variables(graph_keys::global_variables)}).restore(session, prefix);
+}
+
+std::string TPUEstimator::Impl::shared_checkpoint_for(const std::string& given, Mode mode) {
+  const Place& where = place(mode);
+  if (where.processes == nullptr) return checkpoint_for(given);
+  return where.processes->broadcast(where.host() == 0 ? checkpoint_for(given) : "");
+}
+
+void TPUEstimator::Impl::shared_restore(const estimator::Model& model, Session& session,
+                                        const std::string& prefix, Mode mode) {
+  const Place& where = place(mode);
+  if (where.host() == 0) restore(model, session, prefix);
+  if (where.hosts() == 1) return;
+  train::share_variables(session, model.variables(graph_keys::global_variables), *where.processes);
 }
 
 void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& session) const {

@@ -33,9 +33,15 @@ struct TPUEstimator::Impl {
   // Where a mode runs.
   struct Place {
     std::string target;
-    int64_t replicas = 1;
+    int64_t replicas = 1;  // of this process
     bool use_tpu = false;
     int64_t core_memory = 0;  // bytes; 0: unlimited
+    // The processes that the mode runs on together, each with as many replicas; null: this one.
+    runtime::ProcessGroup* processes = nullptr;
+
+    int64_t hosts() const { return processes == nullptr ? 1 : processes->size(); }
+    int64_t host() const { return processes == nullptr ? 0 : processes->rank(); }
+    int64_t all_replicas() const { return replicas * hosts(); }
   };
   const Place& place(Mode mode);
 
@@ -55,8 +61,13 @@ struct TPUEstimator::Impl {
   // The checkpoint to evaluate or predict with; "" when there is none and the model warm-starts.
   // Errors: NOT_FOUND when there is neither.
   std::string checkpoint_for(const std::string& given) const;
+  // The same on rank 0, for all processes of the mode.
+  std::string shared_checkpoint_for(const std::string& given, Mode mode);
   // Sets the model's global variables from the checkpoint, or to their first values without one.
   void restore(const estimator::Model& model, Session& session, const std::string& prefix) const;
+  // The same on rank 0, whose values all processes of the mode get.
+  void shared_restore(const estimator::Model& model, Session& session, const std::string& prefix,
+                      Mode mode);
   void warm_start(const estimator::Model& model, Session& session) const;
   // First values of the model's global variables: initialisers, warm start, init_fn.
   void initialize(const estimator::Model& model, Session& session, const Scaffold& scaffold) const;

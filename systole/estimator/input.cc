@@ -50,10 +50,11 @@ void check_batch_size(const InputOptions& options, Layout layout) {
         "{}_batch_size in TPUEstimator constructor cannot be `None` if .{} is running on TPU.",
         mode, options.mode == Mode::eval ? "evaluate" : mode);
   }
-  if (layout != Layout::broadcast && *options.batch_size % options.replicas != 0) {
+  const int64_t replicas = options.replicas * options.hosts;
+  if (layout != Layout::broadcast && *options.batch_size % replicas != 0) {
     throw invalid_argument("{} batch size {} must be divisible by number of replicas {}: use {}",
-                           mode, *options.batch_size, options.replicas,
-                           nearest(*options.batch_size, options.replicas));
+                           mode, *options.batch_size, replicas,
+                           nearest(*options.batch_size, replicas));
   }
 }
 
@@ -181,10 +182,14 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
   Params params = options.params;
   std::optional<int64_t> replica_batch = options.batch_size;
   if (options.batch_size) {
-    if (input.layout != Layout::broadcast) replica_batch = *options.batch_size / options.replicas;
-    params.set("batch_size",
-               input.layout == Layout::per_replica ? *replica_batch : *options.batch_size);
+    const bool broadcast = input.layout == Layout::broadcast;
+    const int64_t of_host = *options.batch_size / (broadcast ? 1 : options.hosts);
+    replica_batch = broadcast ? of_host : of_host / options.replicas;
+    params.set("batch_size", input.layout == Layout::per_replica ? *replica_batch : of_host);
   }
+  // BROADCAST has one input for all; the hosts read it each for itself.
+  const int64_t hosts = input.layout == Layout::broadcast ? 1 : options.hosts;
+  const int64_t host = hosts == 1 ? 0 : options.host;
   const int64_t calls = config == InputPipelineConfig::PER_SHARD_V1 ? options.replicas : 1;
   for (int64_t i = 0; i < calls; ++i) {
     const auto graph = std::make_shared<Graph>();  // of the ops that get_next() makes
@@ -192,11 +197,12 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
     if (options.use_tpu) {
       params.set("context",
                  std::any(TPUContext(
-                     options.replicas,
-                     TPUContext::Deployment{.device = TPUContext::host_device(),
-                                            .invocation_index = i,
-                                            .total_invocations = calls,
-                                            .replicas_consumed = options.replicas / calls})));
+                     options.replicas * options.hosts,
+                     TPUContext::Deployment{.device = TPUContext::host_device(options.host),
+                                            .invocation_index = host * calls + i,
+                                            .total_invocations = hosts * calls,
+                                            .replicas_consumed = options.replicas / calls},
+                     options.hosts, options.host)));
     }
     input.datasets.push_back(input_fn(params).dataset());
   }

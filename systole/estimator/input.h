@@ -15,13 +15,15 @@ using Layout = data::StepLayout;
 struct InputOptions {
   Mode mode = Mode::train;
   InputPipelineConfig config = InputPipelineConfig::PER_HOST_V1;
-  int64_t replicas = 1;
+  int64_t replicas = 1;  // of this host
+  int64_t hosts = 1;
+  int64_t host = 0;
   bool use_tpu = false;
-  std::optional<int64_t> batch_size;  // over all replicas
+  std::optional<int64_t> batch_size;  // over the replicas of all hosts
   Params params;
 };
 
-// The result of an input_fn: a data set, or one for each replica (PER_SHARD_V1).
+// The result of an input_fn: a data set, or one for each replica of this host (PER_SHARD_V1).
 struct Input {
   std::vector<Dataset> datasets;
   Layout layout = Layout::split;

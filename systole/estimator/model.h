@@ -26,7 +26,8 @@ struct Model {
 
 struct TraceOptions {
   Mode mode = Mode::train;
-  int64_t replicas = 1;
+  int64_t replicas = 1;  // of all hosts
+  int64_t hosts = 1;
   bool use_tpu = false;
   Params params;
   std::optional<int64_t> seed;

@@ -13,7 +13,7 @@ const TPUContext::Deployment& TPUContext::current_input_fn_deployment() const {
 
 int64_t TPUContext::current_host() const {
   current_input_fn_deployment();
-  return 0;
+  return host_;
 }
 
 std::pair<std::string, int64_t> TPUContext::device_for_replica(int64_t replica) const {
@@ -21,7 +21,8 @@ std::pair<std::string, int64_t> TPUContext::device_for_replica(int64_t replica) 
     throw invalid_argument("TPUContext: replica, got {}, expected 0 to {}", replica,
                            num_replicas_ - 1);
   }
-  return {host_device(), replica};
+  const int64_t per_host = num_of_replicas_per_host();
+  return {host_device(replica / per_host), replica % per_host};
 }
 
 }  // namespace systole

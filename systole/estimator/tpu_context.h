@@ -11,7 +11,8 @@ namespace systole {
 
 // With a TPU, `params["context"]`:
 //   const auto context = params["context"].as<st::TPUContext>();
-// One host feeds all cores. A value type.
+// One host feeds all cores, unless mpirun has started several processes: each is then a host, with
+// as many of the replicas. A value type.
 class TPUContext {
  public:
   // One call of an input_fn.
@@ -22,13 +23,17 @@ class TPUContext {
     int64_t replicas_consumed = 1;  // replicas that read the result
   };
 
-  // A model_fn has no `deployment`.
-  explicit TPUContext(int64_t num_replicas, std::optional<Deployment> deployment = std::nullopt)
-      : num_replicas_(num_replicas), deployment_(std::move(deployment)) {}
+  // `num_replicas`: of all hosts. A model_fn has no `deployment`.
+  explicit TPUContext(int64_t num_replicas, std::optional<Deployment> deployment = std::nullopt,
+                      int64_t num_hosts = 1, int64_t host = 0)
+      : num_replicas_(num_replicas),
+        num_hosts_(num_hosts),
+        host_(host),
+        deployment_(std::move(deployment)) {}
 
   int64_t num_replicas() const { return num_replicas_; }
-  int64_t num_hosts() const { return 1; }
-  int64_t num_of_replicas_per_host() const { return num_replicas_; }
+  int64_t num_hosts() const { return num_hosts_; }
+  int64_t num_of_replicas_per_host() const { return num_replicas_ / num_hosts_; }
   // Errors, of both: FAILED_PRECONDITION in a model_fn.
   int64_t current_host() const;
   const Deployment& current_input_fn_deployment() const;
@@ -36,10 +41,14 @@ class TPUContext {
   // INVALID_ARGUMENT for a replica that does not exist.
   std::pair<std::string, int64_t> device_for_replica(int64_t replica) const;
 
-  static std::string host_device() { return "/task:0/device:CPU:0"; }
+  static std::string host_device(int64_t host = 0) {
+    return "/task:" + std::to_string(host) + "/device:CPU:0";
+  }
 
  private:
   int64_t num_replicas_;
+  int64_t num_hosts_;
+  int64_t host_;
   std::optional<Deployment> deployment_;
 };
 

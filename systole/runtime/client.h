@@ -147,6 +147,8 @@ class Executable {
 std::vector<Tensor> run(Executable& executable, std::span<const Tensor> arguments,
                         const ExecuteOptions& options = {});
 
+class ProcessGroup;  // process_group.h
+
 struct CompileOptions {
   static constexpr int64_t kNoMemoryLimit = INT64_MAX;
 
@@ -161,6 +163,10 @@ struct CompileOptions {
   // By parameter of the program: the caller promises one value for all replicas, and gives it
   // once. Empty: none.
   std::vector<bool> replicated_parameters = {};
+  // The processes that run the program together, each with num_replicas replicas of its own; null:
+  // this one alone. Sums over replicas are then added in pairs (ProcessGroup::sum_replicas). The
+  // executable uses the group, which outlives it. Only the cpu backend takes one.
+  ProcessGroup* processes = nullptr;
   bool bf16_products =
       false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default
 

@@ -17,6 +17,10 @@ inline constexpr int kRestartExitCode = 75;
 // and with SYSTOLE_MPI=0.
 int num_launched_processes();
 
+// Returns whether a launcher has started this process, alone or with others, or SYSTOLE_MPI=1 says
+// so. False with SYSTOLE_MPI=0.
+bool is_launched();
+
 // A group of all processes of the job; all of them call this together. The first call loads
 // libsystole_mpi.so: the file that SYSTOLE_MPI_LIBRARY names, or the one in the folder lib/ beside
 // the program's folder, or where the dynamic linker finds it. MPI ends when the process exits; if a

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -82,14 +83,27 @@ void check_mpi(int code, std::string_view operation) {
   throw internal_error("mpi: {}: {}", operation, text.data());
 }
 
-int num_launched_processes() {
-  if (environment_value("SYSTOLE_MPI") == "0") return 1;
+namespace {
+
+// 0: there is no launcher.
+int launcher_size() {
   const auto count = [](const char* name) { return std::atoi(environment_value(name).c_str()); };
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     if (count(name) > 0) return count(name);
   }
   const bool pmix = !environment_value("PMIX_RANK").empty();
-  return pmix && count("SLURM_STEP_NUM_TASKS") > 0 ? count("SLURM_STEP_NUM_TASKS") : 1;
+  return pmix ? std::max(count("SLURM_STEP_NUM_TASKS"), 0) : 0;
+}
+
+}  // namespace
+
+int num_launched_processes() {
+  return environment_value("SYSTOLE_MPI") == "0" ? 1 : std::max(launcher_size(), 1);
+}
+
+bool is_launched() {
+  const std::string setting = environment_value("SYSTOLE_MPI");
+  return setting != "0" && (setting == "1" || launcher_size() > 0);
 }
 
 }  // namespace systole::runtime

@@ -10,6 +10,7 @@
 #include "systole/base/log.h"
 #include "systole/base/thread_pool.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/text/text.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
 
@@ -38,6 +39,35 @@ void check_options(const StepLoopOptions& options) {
   for (const Operation& target : options.targets) {
     if (!target.valid()) throw invalid_argument("StepLoop: a target is an empty handle");
   }
+}
+
+void check_processes(const StepLoopOptions& options, const runtime::Client& client) {
+  if (options.processes == nullptr || options.processes->size() == 1) return;
+  if (client.platform() == "cpu") return;
+  throw unimplemented(
+      "StepLoop: device, got '{}' for {} processes, expected the cpu backend: other backends do "
+      "not meet other processes",
+      client.platform(), options.processes->size());
+}
+
+// Throws on all processes if their programs differ.
+void compare_programs(runtime::ProcessGroup& processes, const std::string& own) {
+  const std::vector<std::string> all = processes.gather(own);
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r] == all[0]) continue;
+    throw invalid_argument(
+        "StepLoop: program, got {} on rank 0 and {} on rank {}, expected the same on all {} "
+        "processes: are they of one build, with the same arguments, and input of the same shapes?",
+        all[0], all[r], r, all.size());
+  }
+}
+
+// "12 parameters, 340 instructions, 8 x 4 replicas, digest 0123456789abcdef".
+std::string fingerprint_of(const hlo::Module& module, const StepLoopOptions& options) {
+  const std::string text = hlo::print(module);
+  return fmt::format("{} parameters, {} lines, {} replicas, digest {:016x}",
+                     module.entry().num_parameters(), std::ranges::count(text, '\n'),
+                     options.all_replicas(), std::hash<std::string>{}(text));
 }
 
 Shape with_front(const Shape& shape, std::initializer_list<int64_t> front) {
@@ -121,7 +151,8 @@ struct StepLoop::Impl::Compiled {
   // The size of the variables that it updates in place.
   int64_t bytes_in_place() const;
 
-  StepModule program;  // compile() frees its module
+  StepModule program;       // compile() frees its module
+  std::string fingerprint;  // of the program, to compare with other processes; "" if there are none
   DeviceProgram device;
   std::shared_future<void> in_work;  // waits in its destructor, before the others are destroyed
 };
@@ -138,6 +169,7 @@ StepLoop::Impl::Compiled::Compiled(Session::Impl& session, StepModule&& module)
 void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOptions& options) {
   runtime::CompileOptions compile = session.compile_options;
   compile.num_replicas = options.num_replicas;
+  compile.processes = options.processes;
   compile.replicated_parameters = program.replicated_parameters;
   compile.bf16_products = options.bf16_products;
   compile.profile = options.profile;
@@ -177,9 +209,13 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   session.check_cores(options.num_replicas);
   // A session with a loop uses the cores in the loop: suppress the warning about idle cores.
   std::call_once(session.idle_cores_once, [] {});
+  check_processes(options, *session.target.client);
   {
     const tracing::Span span("lower the graph", tracing::Kind::compile);
     loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));
+  }
+  if (options.processes != nullptr && options.processes->size() > 1) {
+    loop->fingerprint = fingerprint_of(*loop->program.module, options);
   }
   if (options.compile_beside) {
     loop->compile_beside(session, options);
@@ -245,7 +281,9 @@ void StepLoop::Impl::prepare_aside() {
   }
   if (aside_tried || !session.snapshots_taken) return;
   aside_tried = true;
-  const bool fits = options.keep == StepLoopOptions::Keep::last && !options.profile;
+  // Processes must not run different programs: others may have no snapshots.
+  const bool alone = options.processes == nullptr || options.processes->size() == 1;
+  const bool fits = options.keep == StepLoopOptions::Keep::last && !options.profile && alone;
   if (!fits || loop->bytes_in_place() < kWorthIt) return;
   auto made = std::make_unique<Compiled>(
       session, make_step_module(session.graph, options, UpdatesGo::aside));
@@ -268,6 +306,9 @@ std::unique_ptr<StepLoop::Frame> StepLoop::Impl::launch(std::span<const Tensor> 
   check_inputs(inputs, steps);
   // Before the lock, so that readers of variables do not wait for the compiler.
   loop->ready();
+  if (!loop->fingerprint.empty()) {
+    compare_programs(*options.processes, std::exchange(loop->fingerprint, ""));
+  }
   std::unique_ptr<Frame> frame = new_frame();
   frame->steps = steps;
   const std::unique_lock lock(session.run_mutex);
@@ -296,7 +337,7 @@ void StepLoop::Impl::execute(Compiled& compiled, Frame& frame, std::span<const T
                              int64_t first, int64_t end) {
   LoopSmall<runtime::Argument> feeds;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool alone = options.num_replicas == 1;
+    const bool alone = options.all_replicas() == 1;
     stacks[i] =
         alone ? inputs[i].reshape(with_front(options.input_types[i].shape, {options.max_steps}))
               : inputs[i];
@@ -338,10 +379,11 @@ Tensor StepLoop::Impl::shown(Frame& frame, size_t fetch) const {
   const int64_t columns = every ? options.max_steps : 1;
   const int64_t count = every ? steps : 1;
   const int64_t replicas = options.num_replicas;
+  const bool alone = options.all_replicas() == 1;
   const Tensor& value = frame.fetched[fetch];
-  const bool varies = value.rank() == own.shape.rank() + (every ? 2 : 1) && replicas > 1;
+  const bool varies = value.rank() == own.shape.rank() + (every ? 2 : 1) && !alone;
   if (!every && varies) return value;
-  if (replicas == 1) {
+  if (alone) {
     const Tensor rows = value.reshape(with_front(own.shape, {columns}));
     return every ? rows.slice(0, steps).reshape(with_front(own.shape, {steps, 1})) : rows;
   }

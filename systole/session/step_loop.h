@@ -10,6 +10,7 @@
 #include "systole/graph/api/graph.h"
 #include "systole/graph/api/variable.h"
 #include "systole/runtime/client.h"
+#include "systole/runtime/process_group.h"
 #include "systole/session/session.h"
 #include "systole/session/variable_snapshot.h"
 
@@ -24,7 +25,11 @@ struct StepLoopOptions {
   std::vector<Output> fetches;
   // Operations that each step runs, such as a train_op.
   std::vector<Operation> targets;
-  int num_replicas = 1;
+  int num_replicas = 1;  // of this process
+  // The processes that run the loop together, each with as many replicas and its own inputs; they
+  // call run() and launch() together, with as many steps. Null: this process alone. The first call
+  // compares their programs. Outlives the loop.
+  runtime::ProcessGroup* processes = nullptr;
   // The largest number of steps of one launch. Fewer steps need no other program.
   int64_t max_steps = 1;
   // Whether the fetches of the last step or of every step are kept.
@@ -39,6 +44,11 @@ struct StepLoopOptions {
   // Compile on another thread. The first call of run(), launch(), stats(), compile_seconds() or
   // optimized_program() waits for it. Each of them then throws the errors of the compiler.
   bool compile_beside = false;
+
+  // The replicas of all processes.
+  int all_replicas() const {
+    return num_replicas * (processes == nullptr ? 1 : processes->size());
+  }
 };
 
 // A graph's step, compiled as one program
@@ -48,7 +58,8 @@ struct StepLoopOptions {
 // per-replica statistics) gets the mean of the replicas' values after each step, or replica 0's
 // value if it is no float; one of `summed` gets the sum of the contributions. Random ops draw in
 // step i the numbers of the i-th next run of the session; replica r draws those of its part of the
-// whole batch. Results do not depend on how steps are divided into launches. One thread at a time
+// whole batch. Of several processes, all replicas are meant: the first of process p is replica
+// p * num_replicas. Results do not depend on how steps are divided into launches. One thread at a time
 // uses a StepLoop. Runs exclude other runs of the session, which must outlive the loop.
 class StepLoop {
  public:
@@ -63,7 +74,8 @@ class StepLoop {
   // One tensor an input, [num_replicas, max_steps, ...], of which the first `steps` of each replica
   // are read. Errors: INVALID_ARGUMENT for other types, and steps that are not in [1, max_steps];
   // FAILED_PRECONDITION for an uninitialised variable; that of a failed check, and no variable has
-  // changed then.
+  // changed then. Of several processes also INVALID_ARGUMENT on all of them for programs that
+  // differ, and the errors of runtime::ProcessGroup.
   void run(std::span<const Tensor> inputs, int64_t steps);
 
   // A launch in progress.

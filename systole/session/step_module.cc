@@ -23,7 +23,7 @@ SpecializedProgram specialize_step(const Graph& graph, const StepLoopOptions& op
     feeds.push_back({options.inputs[i], options.input_types[i]});
   }
   SpecializedProgram step = specialize(graph, options.fetches, targets, feeds);
-  if (options.num_replicas > 1) hlo::ReplicaStreams().run(*step.module);
+  if (options.all_replicas() > 1) hlo::ReplicaStreams().run(*step.module);
   return step;
 }
 
@@ -89,7 +89,7 @@ class LoopWriter {
 
   // Finds the results of a step that differ between replicas, given equal variables.
   void find_varying() {
-    if (options_.num_replicas == 1) {
+    if (options_.all_replicas() == 1) {
       varying_.assign(one_.results().size(), false);
       return;
     }
@@ -97,7 +97,7 @@ class LoopWriter {
     for (size_t i = 0; i < options_.inputs.size(); ++i) {
       replicated[static_cast<size_t>(num_read()) + i] = false;
     }
-    varying_ = hlo::varying_results(*step_.module, {.num_replicas = options_.num_replicas,
+    varying_ = hlo::varying_results(*step_.module, {.num_replicas = options_.all_replicas(),
                                                     .replicated_parameters = replicated});
   }
 
@@ -254,7 +254,7 @@ class LoopWriter {
       return b.add(before, all_reduce(b, seen, Opcode::add));
     }
     result_.averaged.push_back(variable->name());
-    return mean_or_first(b, after, options_.num_replicas);
+    return mean_or_first(b, after, options_.all_replicas());
   }
 
   // `last`: the values after the last step.

@@ -12,4 +12,5 @@ fi
 # A container runs as root. Only loopback: tests must not depend on the machine's network.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_base_warn_component_unused=0
-exec mpirun --oversubscribe --bind-to none -n "$ranks" "$program" "$@"
+# SYSTOLE_MPI_BIND=core gives each process a core of its own, for figures.
+exec mpirun --oversubscribe --bind-to "${SYSTOLE_MPI_BIND:-none}" -n "$ranks" "$program" "$@"

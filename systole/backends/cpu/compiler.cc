@@ -44,6 +44,7 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
   if (limit == 0 || all.argument_bytes + all.result_bytes + all.temp_bytes <= limit) return;
   runtime::CompileOptions alone = options;
   alone.num_replicas = 1;
+  alone.processes = nullptr;
   alone.replicated_parameters.clear();
   const auto optimized = on_all_replicas(module, alone);
   run_passes(*optimized, alone);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "systole/base/log.h"
 #include "systole/estimator/impl.h"
@@ -59,6 +60,7 @@ struct EvaluationPass {
   std::optional<train::HookRunner> hooks;
   std::optional<data::StepFeed> feed;
   Precision precision = Precision::full;
+  runtime::ProcessGroup* processes = nullptr;  // that evaluate together; null: this one alone
   bool has_limit = false;     // the caller gave a number of batches
   int64_t limit = INT64_MAX;  // batches
   int64_t launch_steps = 1;   // batches of one launch at most
@@ -72,6 +74,11 @@ struct EvaluationPass {
   void make_runner(int64_t steps);
   int64_t steps_after(int64_t done) const;
   std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat) const;
+  bool has_others() const { return processes != nullptr && processes->size() > 1; }
+  // Returns the least number that a process gives.
+  int64_t agreed(int64_t own) const;
+  // The batches of this process, filled up to as many as another has; nullopt at the end of all.
+  std::optional<data::StackedSteps> filled_up(std::optional<data::StackedSteps> batches) const;
   bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
 };
 
@@ -92,6 +99,7 @@ void EvaluationPass::make_runner(int64_t steps) {
                                             .fetches = std::move(fetches),
                                             .targets = updates_of(model),
                                             .replicas = input.replicas,
+                                            .processes = processes,
                                             .max_steps = steps,
                                             .keep = calls_host() ? StepLoopOptions::Keep::every_step
                                                                  : StepLoopOptions::Keep::last,
@@ -118,35 +126,86 @@ std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
   return train::hook_values(results.first(count), calls_host() ? batches.steps : 0);
 }
 
+int64_t EvaluationPass::agreed(int64_t own) const {
+  using Wait = runtime::ProcessGroup::Wait;
+  // Before the first launch a process may still open its input or compile.
+  if (has_others()) processes->take_least({&own, 1}, done > 0 ? Wait::step : Wait::rare);
+  return own;
+}
+
+// Sets the steps from `first` on to zeros, in stacks [replicas, K, ...].
+void clear_steps(std::vector<Tensor>& stacks, int64_t first) {
+  for (Tensor& stack : stacks) {
+    stack = stack.clone();
+    const int64_t replicas = stack.dim(0);
+    const int64_t steps = stack.dim(1);
+    const auto bytes = static_cast<size_t>(stack.byte_size() / (replicas * steps));
+    for (int64_t r = 0; r < replicas; ++r) {
+      auto* const place =
+          static_cast<std::byte*>(stack.raw()) + static_cast<size_t>(r * steps + first) * bytes;
+      std::memset(place, 0, static_cast<size_t>(steps - first) * bytes);
+    }
+  }
+}
+
+// Stacks of zeros: batches without examples.
+data::StackedSteps empty_steps(const estimator::Input& input, int64_t max_steps) {
+  data::StackedSteps empty;
+  empty.types = input.features.flatten();
+  const std::vector<TensorType> labels = input.labels.flatten();
+  empty.types.insert(empty.types.end(), labels.begin(), labels.end());
+  std::vector<TensorType> all = empty.types;
+  all.push_back({DType::f32, {input.replica_batch.value_or(1)}});
+  for (const TensorType& type : all) {
+    Dims dims = type.shape.dims();
+    dims.insert(dims.begin(), {input.replicas, max_steps});
+    empty.stacks.push_back(Tensor::zeros(type.dtype, Shape(dims)));
+  }
+  return empty;
+}
+
+// Processes whose input has ended take part with batches without examples.
+std::optional<data::StackedSteps> EvaluationPass::filled_up(
+    std::optional<data::StackedSteps> batches) const {
+  if (!has_others()) return batches;
+  const int64_t own = batches ? batches->steps : 0;
+  const int64_t most = -agreed(-own);
+  if (most == 0) return std::nullopt;
+  if (!batches) batches = empty_steps(input, launch_steps);
+  if (own < most) clear_steps(batches->stacks, own);
+  batches->steps = most;
+  return batches;
+}
+
 void EvaluationPass::run(Heartbeat& heartbeat) {
   {
     const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, 0, 1);
-    launch_steps = train::launch_steps(std::min<int64_t>(limit, 32), feed->step_bytes());
+    const int64_t bytes = feed->step_bytes();
+    launch_steps = agreed(train::launch_steps(std::min<int64_t>(limit, 32), bytes));
   }
   feed->set_max_steps(launch_steps);
   make_runner(launch_steps);
   hooks->start(*built->session, global_step);
   EndlessInputWarning endless(has_limit);
-  while (done < limit && hooks->before()) {
+  while (done < limit && agreed(hooks->before() ? 1 : 0) == 1) {
     const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = steps_after(done);
-    const auto batches = [&] {
+    const int64_t steps = agreed(steps_after(done));
+    const auto batches = filled_up([&] {
       const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, done, done + steps);
       return feed->next(steps, steps_after(done + steps));
-    }();
+    }());
     if (!batches) break;
     const std::vector<Tensor> values = launch(*batches, heartbeat);
     done += batches->steps;
     examples += batches->examples;
     endless.note(examples);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (!hooks->after({.global_step = global_step,
-                       .steps = batches->steps,
-                       .seconds = seconds.count(),
-                       .examples = batches->examples},
-                      values)) {
-      break;
-    }
+    const bool goes_on = hooks->after({.global_step = global_step,
+                                       .steps = batches->steps,
+                                       .seconds = seconds.count(),
+                                       .examples = batches->examples},
+                                      values);
+    if (agreed(goes_on ? 1 : 0) == 0) break;
     if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
       throw make_error(Code::cancelled,
                        "evaluate: metrics, got {} after {}, expected the end of the input", signal,
@@ -192,7 +251,8 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
     throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
   }
   const StopSignals signals("stopping after the batches under way; again to stop at once");
-  const std::string prefix = checkpoint_for(eval.checkpoint_path);
+  const Place& where = place(Mode::eval);
+  const std::string prefix = shared_checkpoint_for(eval.checkpoint_path, Mode::eval);
   const auto pass = std::make_shared<EvaluationPass>();
   pass->input = make_input(input_fn, Mode::eval);
   pass->built = build(pass->input, Mode::eval, eval.hooks);
@@ -204,7 +264,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->hooks->add_prints(*model.graph,
                           estimator::host_call_fetches(model.spec.host_call, model.mask),
                           updates_of(model));
-  restore(model, session, prefix);
+  shared_restore(model, session, prefix, Mode::eval);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(
       estimator::step_source(pass->input, /*pad=*/true),
@@ -212,8 +272,13 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->has_limit = eval.steps.has_value();
   pass->limit = eval.steps.value_or(INT64_MAX);
   pass->precision = config.tpu_config.precision;
+  pass->processes = where.processes;
   train::run_watched(config.tpu_config.hang_timeout_secs,
                      [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });
+  if (where.hosts() > 1) {
+    using Wait = runtime::ProcessGroup::Wait;
+    pass->examples = where.processes->sum_of(pass->examples, Wait::rare);
+  }
   if (eval.steps && pass->done < *eval.steps) {
     log_warning("evaluate: the input ended after {} of {} batches ({} examples)", pass->done,
                 *eval.steps, pass->examples);
@@ -221,6 +286,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   Evaluation::Values values = metric_values(model, session, pass->examples);
   values["global_step"] = Tensor(pass->global_step);
   Evaluation result(std::move(values), pass->examples);
+  if (where.host() > 0) return result;
   write_events(config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), result);
   log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
   return result;

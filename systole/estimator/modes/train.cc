@@ -51,13 +51,15 @@ train::TrainRecords records_of(const RunConfig& config, const TrainOptions& opti
   return records;
 }
 
-train::TrainStep step_of(const Model& model, const estimator::Input& input, Precision precision) {
+train::TrainStep step_of(const Model& model, const estimator::Input& input, Precision precision,
+                         runtime::ProcessGroup* processes) {
   return {.inputs = model.inputs,
           .input_names = model.input_names,
           .loss = model.spec.loss,
           .each_step = estimator::host_call_fetches(model.spec.host_call, {}),
           .replicas = input.replicas,
-          .bf16_products = precision == Precision::tpu};
+          .bf16_products = precision == Precision::tpu,
+          .processes = processes};
 }
 
 std::vector<TensorType> batch_types(const estimator::Input& input) {
@@ -129,8 +131,9 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   const Place& where = place(Mode::train);
   check_steps(given, where.use_tpu);
   default_file_system().make_directories(config.model_dir);
-  // A thread that hangs keeps the folder locked.
-  const auto lock = std::make_shared<const ModelDirLock>(config.model_dir);
+  // A thread that hangs keeps the folder locked. Of several processes the first writes.
+  const auto lock = where.host() == 0 ? std::make_shared<const ModelDirLock>(config.model_dir)
+                                      : std::shared_ptr<const ModelDirLock>();
   const estimator::Input input = make_input(input_fn, Mode::train);
   const Model model = trace(input, Mode::train);
   check(model, Mode::train);
@@ -141,7 +144,7 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   const TPUConfig& tpu = config.tpu_config;
   const auto loop = std::make_shared<TrainLoop>(train::TrainLoopOptions{
       .graph = model.graph,
-      .step = step_of(model, input, tpu.precision),
+      .step = step_of(model, input, tpu.precision, where.processes),
       .complete_graph =
           [&] {
             *scaffold = ask_scaffold(model);

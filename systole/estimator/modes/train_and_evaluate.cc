@@ -4,6 +4,7 @@
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/runtime/process_group.h"
 #include "systole/train/loop/signals.h"
 
 namespace systole {
@@ -57,6 +58,8 @@ class Evaluations {
 
   void export_models(bool is_final) {
     exported_final_ = is_final;
+    const runtime::ProcessGroup* const group = runtime::process_group();
+    if (group != nullptr && group->rank() > 0) return;  // the first process writes
     for (const auto& exporter : spec_.exporters) {
       const std::string folder =
           join_path(join_path(estimator_.model_dir(), "export"), exporter->name());
@@ -78,6 +81,8 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
                               const EvalSpec& eval_spec) {
   check_exporters(eval_spec.exporters);
   Evaluations evaluations(estimator, eval_spec);
+  runtime::ProcessGroup* const all = runtime::process_group();
+  runtime::ProcessGroup* const group = all != nullptr && all->size() > 1 ? all : nullptr;
   const int64_t first = estimator.latest_checkpoint().empty() ? 0 : -1;
   int64_t saved = -1;
   TrainOptions options{.max_steps = train_spec.max_steps, .hooks = train_spec.hooks};
@@ -85,10 +90,12 @@ Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_sp
     saved = step;
     if (step == first) return;            // nothing is learned yet
     if (StopSignals::received()) return;  // whoever stops it wants it to end
+    if (group != nullptr) return;         // other processes are not here: evaluated at the end
     const bool is_final = train_spec.max_steps && step >= *train_spec.max_steps;
     if (evaluations.is_due()) evaluations.run(step, is_final);
   });
   estimator.train(train_spec.input_fn, options);
+  if (group != nullptr) saved = std::stoll(group->broadcast(std::to_string(saved)));
   if (saved < 0) {
     log_info("train_and_evaluate: the model is trained already; nothing is evaluated");
     return {};

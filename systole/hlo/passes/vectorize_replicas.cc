@@ -9,18 +9,27 @@
 namespace systole::hlo {
 namespace {
 
+int all_replicas(const ReplicaOptions& options) {
+  return options.num_replicas * (options.processes ? options.processes->count : 1);
+}
+
 std::vector<bool> varying_parameters(const Module& module, const ReplicaOptions& options) {
   const auto count = static_cast<size_t>(module.entry().num_parameters());
   if (options.num_replicas < 1) {
     throw invalid_argument("vectorize_replicas: num_replicas, got {}, expected at least 1",
                            options.num_replicas);
   }
+  if (options.processes && (options.processes->count < 1 || options.processes->index < 0 ||
+                            options.processes->index >= options.processes->count)) {
+    throw invalid_argument("vectorize_replicas: process, got {} of {}, expected one of them",
+                           options.processes->index, options.processes->count);
+  }
   const size_t given = options.replicated_parameters.size();
   if (given != 0 && given != count) {
     throw invalid_argument("vectorize_replicas: replicated_parameters, got {}, expected {}", given,
                            count);
   }
-  std::vector<bool> varying(count, options.num_replicas > 1);
+  std::vector<bool> varying(count, all_replicas(options) > 1);
   for (size_t i = 0; i < given; ++i) {
     if (options.replicated_parameters[i]) varying[i] = false;
   }
@@ -70,9 +79,9 @@ ReplicatedModule vectorize_replicas(const Module& module, const ReplicaOptions& 
     ValueMap none;
     result.module->add_function(function->name()).clone_from(*function, none);
   }
-  const replicas::Variance variance(module, result.varying_parameters, options.num_replicas);
+  const replicas::Variance variance(module, result.varying_parameters, all_replicas(options));
   result.varying_results = varying(main.results(), variance);
-  replicas::Vectorizer(variance).write_main(main, result.module->add_function(main.name()),
+  replicas::Vectorizer(variance, options.num_replicas, options.processes).write_main(main, result.module->add_function(main.name()),
                                             result.varying_parameters);
   take_aliases(module, result);
   return result;
@@ -85,7 +94,7 @@ bool uses_replicas(const Module& module) {
 
 std::vector<bool> varying_results(const Module& module, const ReplicaOptions& options) {
   const replicas::Variance variance(module, varying_parameters(module, options),
-                                    options.num_replicas);
+                                    all_replicas(options));
   return varying(module.entry().results(), variance);
 }
 

@@ -3,18 +3,34 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
 
 namespace systole::hlo {
 
+// The processes that run a program together, each with as many replicas.
+struct ProcessSpan {
+  int count = 1;
+  int index = 0;  // of this process: its replicas are those from index * num_replicas
+};
+
 struct ReplicaOptions {
-  int num_replicas = 1;
+  int num_replicas = 1;  // of this process
+  // If given, sums over replicas are calls of kSumReplicas, whose order does not depend on how
+  // processes share the replicas. Absent: this process has all replicas.
+  std::optional<ProcessSpan> processes = std::nullopt;
   // Per parameter of main: whether the caller passes one value for all replicas (a variable, a
   // number of steps). Empty: no parameter.
   std::vector<bool> replicated_parameters;
 };
+
+// Targets of the custom calls of a program that spans processes. The first returns the sum of a
+// stacked value over the replicas of all processes, in pairs. The second returns the value with the
+// replicas of all processes along its first axis. Each process makes the same calls in one order.
+inline constexpr const char* kSumReplicas = "systole.sum_replicas";
+inline constexpr const char* kGatherReplicas = "systole.gather_replicas";
 
 // The module, and which parameters and results have a leading axis of num_replicas. The others have
 // one value for all replicas; for results this is proved.
@@ -29,7 +45,8 @@ struct ReplicatedModule {
 // value that is equal on all replicas (constants, replicated parameters, sums over all replicas,
 // and values that depend only on these) is computed once. Collective ops become data movement and
 // reductions along the replica axis, in the order of the replicas. The sum over replicas of a
-// product becomes a product that also contracts over the replica axis.
+// product becomes a product that also contracts over the replica axis, unless the program spans
+// processes.
 //
 // REQUIRES: no calls and composites (InlineCalls).
 //

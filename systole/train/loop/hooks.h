@@ -277,6 +277,8 @@ class CheckpointSaverHook final : public SessionRunHook {
   // listener.
   explicit CheckpointSaverHook(Options options);
   const Options& options() const { return options_; }
+  // Whether it saves after a loop that ends at this step.
+  bool is_due(int64_t global_step) const { return timer_.should_trigger(global_step); }
   // Errors: INVALID_ARGUMENT without `save`.
   void begin() override;
   int64_t steps_to_next_run(int64_t global_step) const override {

@@ -26,6 +26,7 @@ std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& t
                           .fetches = options_.fetches,
                           .targets = options_.targets,
                           .num_replicas = static_cast<int>(options_.replicas),
+                          .processes = options_.processes,
                           .max_steps = options_.max_steps,
                           .keep = options_.keep,
                           .summed = options_.summed,

@@ -23,7 +23,8 @@ class StepRunner {
     Output mask = {};
     std::vector<Output> fetches = {};
     std::vector<Operation> targets = {};
-    int64_t replicas = 1;
+    int64_t replicas = 1;                        // of this process
+    runtime::ProcessGroup* processes = nullptr;  // see StepLoopOptions
     int64_t max_steps = 1;  // of one launch
     StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
     std::vector<Variable> summed = {};

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/profile/triggers.h"
 #include "systole/train/loop/batch_diagnosis.h"
+#include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/signals.h"
 
 namespace systole::train {
@@ -18,6 +20,22 @@ constexpr double kStopSeconds = 0.25;
 // Steps of a launch at most, when nobody chose a number.
 constexpr int64_t kAutomaticSteps = 100;
 constexpr int64_t kTimedSteps = 1000;
+
+// In a checkpoint that other numbers of processes can continue.
+constexpr const char* kStepsRead = "input_steps";
+constexpr const char* kEntropy = "input_entropy";
+
+// A hook of rank 0, on other ranks: the step is the same there, and nothing is written.
+class ElsewhereHook : public SessionRunHook {
+ public:
+  explicit ElsewhereHook(std::shared_ptr<SessionRunHook> hook) : hook_(std::move(hook)) {}
+  void begin() override { hook_->begin(); }
+  std::vector<Output> fetches() override { return hook_->fetches(); }
+  int64_t steps_to_next_run(int64_t) const override { return INT64_MAX; }
+
+ private:
+  std::shared_ptr<SessionRunHook> hook_;
+};
 
 int64_t count_updates(const Graph& graph, std::span<const Operation> targets,
                       std::span<const Output> fetches, const Variable& variable) {
@@ -57,19 +75,24 @@ HookList TrainLoop::make_hooks() {
   const TrainRecords& records = options_.records;
   HookList hooks = options_.hooks;
   auto users_checkpoints = take_checkpoint_schedule(hooks);
-  nan_hook_ = std::make_shared<NanTensorHook>(loss, options_.fail_on_nan, options_.step.replicas);
+  nan_hook_ =
+      std::make_shared<NanTensorHook>(loss, options_.fail_on_nan, options_.step.all_replicas());
   hooks.push_back(nan_hook_);
+  const bool first = options_.step.is_first();
+  const auto add = [&](std::shared_ptr<SessionRunHook> hook) {
+    hooks.push_back(first ? std::move(hook) : std::make_shared<ElsewhereHook>(std::move(hook)));
+  };
   if (records.save_summary_steps > 0) {
     summaries_ = std::make_shared<TrainSummariesHook>(
         SummarySaverHook::Options{.save_steps = records.save_summary_steps,
                                   .output_dir = records.directory},
         loss);
-    hooks.push_back(summaries_);
+    add(summaries_);
   }
   if (records.log_step_count_steps > 0) {
-    hooks.push_back(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
+    add(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
         .tensors = {{"loss", loss}}, .every_n_iter = records.log_step_count_steps}));
-    hooks.push_back(std::make_shared<StepCounterHook>(
+    add(std::make_shared<StepCounterHook>(
         StepCounterHook::Options{.every_n_steps = records.log_step_count_steps,
                                  .record = [this](int64_t step, double steps, double examples) {
                                    if (!summaries_) return;
@@ -79,7 +102,7 @@ HookList TrainLoop::make_hooks() {
                                    input_wait_ = {};
                                  }}));
   }
-  add_checkpoint_hook(hooks, std::move(users_checkpoints));
+  if (first) add_checkpoint_hook(hooks, std::move(users_checkpoints));
   return hooks;
 }
 
@@ -100,7 +123,8 @@ void TrainLoop::add_checkpoint_hook(HookList& hooks,
   }
   hook.save = [this](Session& session, int64_t step) { save(session, step); };
   hook.wait = [this] { checkpointer_->join(); };
-  hooks.push_back(std::make_shared<CheckpointSaverHook>(std::move(hook)));
+  checkpoint_hook_ = std::make_shared<CheckpointSaverHook>(std::move(hook));
+  hooks.push_back(checkpoint_hook_);
 }
 
 void TrainLoop::check_global_step() {
@@ -119,16 +143,70 @@ void TrainLoop::start() {
     saver.var_list = options_.graph->collection<Variable>(graph_keys::global_variables);
   }
   checkpointer_.emplace(options_.records.directory, std::move(saver), options_.records.restore);
-  const bool resumed = checkpointer_->restore_variables(*session_);
-  if (resumed) begin_at_global_step();
-  prepare();
-  if (!resumed) {
+  const auto initialize = [&] {
     const GraphScope scope(*options_.graph);
     options_.initialize(*session_);
+  };
+  const bool others = options_.step.has_others();
+  const bool first = options_.step.is_first();
+  const bool resumed = first && checkpointer_->restore_variables(*session_);
+  if (others && first && !resumed) initialize();
+  if (others) share_start();
+  if (resumed || others) begin_at_global_step();
+  prepare();
+  if (!resumed && !others) {
+    initialize();
     begin_at_global_step();
   }
-  checkpointer_->restore_rest(*session_, *hooks_);
+  if (!others) checkpointer_->restore_rest(*session_, *hooks_);
+  find_position();
   hooks_->start(*session_, step_);
+}
+
+// Gives all processes the variables, the random numbers and the hooks' states of rank 0.
+void TrainLoop::share_start() {
+  runtime::ProcessGroup& processes = *options_.step.processes;
+  share_variables(*session_, options_.graph->collection<Variable>(graph_keys::global_variables),
+                  processes);
+  if (options_.step.is_first()) checkpointer_->restore_rest(*session_, *hooks_);
+  session_->set_random_state(processes.broadcast(session_->random_state()));
+}
+
+// Finds where the input continues. Several processes read it again from its start, since the parts
+// that they read depend on their number.
+void TrainLoop::find_position() {
+  entropy_ = options_.entropy;
+  if (options_.step.processes == nullptr && !checkpointer_->restored(kStepsRead)) return;
+  const auto restored = [&](const char* name) -> std::optional<uint64_t> {
+    const auto text = checkpointer_->restored(name);
+    return text ? std::optional(std::stoull(*text)) : std::nullopt;
+  };
+  steps_read_ = static_cast<int64_t>(restored(kStepsRead).value_or(static_cast<uint64_t>(step_)));
+  if (const auto entropy = restored(kEntropy)) entropy_ = entropy;
+  if (!entropy_) entropy_ = (static_cast<uint64_t>(std::random_device()()) << 32) | std::random_device()();
+  if (!options_.step.has_others()) {
+    if (!checkpointer_->restored("input")) steps_to_skip_ = steps_read_;
+    return;
+  }
+  runtime::ProcessGroup& processes = *options_.step.processes;
+  steps_read_ = std::stoll(processes.broadcast(std::to_string(steps_read_)));
+  entropy_ = std::stoull(processes.broadcast(std::to_string(*entropy_)));
+  steps_to_skip_ = steps_read_;
+}
+
+int64_t TrainLoop::agreed(int64_t own, runtime::ProcessGroup::Wait wait) const {
+  if (options_.step.has_others()) options_.step.processes->take_least({&own, 1}, wait);
+  return own;
+}
+
+// In the first loop a process may still open its input or compile.
+int64_t TrainLoop::agreed(int64_t own) const {
+  using Wait = runtime::ProcessGroup::Wait;
+  return agreed(own, first_loop_done_ ? Wait::step : Wait::rare);
+}
+
+bool TrainLoop::save_is_due(int64_t steps) const {
+  return checkpoint_hook_ != nullptr && checkpoint_hook_->is_due(step_ + steps * growth_);
 }
 
 int64_t TrainLoop::read_global_step() const {
@@ -143,7 +221,7 @@ void TrainLoop::begin_at_global_step() {
 
 void TrainLoop::make_feed(const std::optional<std::string>& position) {
   const data::StackOptions stacks{.fixed = options_.fixed_batch,
-                                  .iterator = {.entropy = options_.entropy, .keeps_errors = false}};
+                                  .iterator = {.entropy = entropy_, .keeps_errors = false}};
   feed_.emplace(options_.input, stacks);
   if (!position) return;
   try {
@@ -163,16 +241,38 @@ void TrainLoop::make_feed(const std::optional<std::string>& position) {
 void TrainLoop::begin_input() {
   {
     const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, step_, step_ + 1);
-    auto position = checkpointer_->restored("input");
+    auto position = options_.step.has_others() ? std::nullopt : checkpointer_->restored("input");
     if (!position && !options_.position.empty()) position = options_.position;
     make_feed(position);
     if (!runner_) make_runner(feed_->step_bytes());
+    feed_->set_max_steps(launch_);
+    skip_input();
   }
-  feed_->set_max_steps(launch_);
+}
+
+// Reads what earlier processes have read, which gives the same elements again.
+void TrainLoop::skip_input() {
+  if (steps_to_skip_ == 0) return;
+  log_info("input: reads the {} steps before step {} again, to continue after them",
+           steps_to_skip_, step_);
+  while (steps_to_skip_ > 0) {
+    const int64_t count = std::min(launch_, steps_to_skip_);
+    const auto batches = feed_->next(count, std::min(launch_, steps_to_skip_ - count));
+    if (!batches) {
+      log_info("input: starts from its beginning; the checkpoint was saved at its end");
+      make_feed(std::nullopt);
+      feed_->set_max_steps(launch_);
+      steps_to_skip_ = 0;
+      steps_read_ = 0;
+      return;
+    }
+    steps_to_skip_ -= batches->steps;
+  }
 }
 
 void TrainLoop::restart_input() {
   input_ended_ = false;
+  steps_read_ = 0;
   if (!feed_) return;
   make_feed(std::nullopt);
   feed_->set_max_steps(launch_);
@@ -200,6 +300,7 @@ void TrainLoop::make_runner(int64_t step_bytes) {
       .fetches = hooks_->fetches(),
       .targets = targets_,
       .replicas = options_.step.replicas,
+      .processes = options_.step.processes,
       .max_steps = launch_,
       .keep = every_step ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
       .bf16_products = options_.step.bf16_products};
@@ -234,18 +335,22 @@ int64_t TrainLoop::run_loop(int64_t steps) {
   bad_batch_.clear();
   while (done < steps && !input_ended_) {
     const int64_t first = step_ + done;
-    const int64_t launched = std::min({launch_, stoppable_, steps - done});
-    const auto batches = [&] {
+    const int64_t launched = agreed(std::min({launch_, stoppable_, steps - done}));
+    auto batches = [&] {
       const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, first, first + launched);
       return feed_->next(launched, next_launch(done + launched, steps));
     }();
-    input_ended_ = !batches;
-    if (!batches) break;
+    const int64_t ready = agreed(batches ? batches->steps : 0);
+    input_ended_ = ready == 0;
+    if (input_ended_) break;
+    batches->steps = ready;
     const bool finite = launch(*batches, done);
     done += batches->steps;
     examples_ += batches->examples;
+    steps_read_ += batches->steps;
     waited_ += batches->waited_seconds;
-    if (!finite || StopSignals::received() != nullptr) break;
+    const bool goes_on = finite && StopSignals::received() == nullptr;
+    if (agreed(goes_on ? 1 : 0) == 0) break;
   }
   return done;
 }
@@ -306,7 +411,11 @@ bool TrainLoop::after_loop(int64_t steps, double seconds) {
 void TrainLoop::save(Session& session, int64_t step) {
   const tracing::Span span("save a checkpoint", tracing::Kind::checkpoint, {"step", step});
   CheckpointExtras extras;
-  {
+  if (options_.step.processes != nullptr) {
+    extras[kStepsRead] = std::to_string(steps_read_);
+    extras[kEntropy] = std::to_string(*entropy_);
+  }
+  if (!options_.step.has_others()) {
     // It waits for what the input reads ahead.
     const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::position, step, step);
     extras["input"] = feed_->save_state();
@@ -322,14 +431,16 @@ TrainLoop::End TrainLoop::run_until(int64_t last_step, Heartbeat& heartbeat, int
   if (!feed_) begin_input();
   while (step_ < last_step) {
     if (input_ended_) return End::input;
-    if (!hooks_->before()) return End::stopped;
+    if (agreed(hooks_->before() ? 1 : 0) == 0) return End::stopped;
     const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = run_loop(loop_length(step_, last_step));
+    const int64_t steps = run_loop(agreed(loop_length(step_, last_step)));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (steps == 0) return End::input;
     if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
-    if (!after_loop(steps, seconds.count())) return End::stopped;
-    if (StopSignals::received() != nullptr) return End::stopped;
+    using Wait = runtime::ProcessGroup::Wait;
+    const Wait wait = agreed(save_is_due(steps) ? 0 : 1) == 0 ? Wait::rare : Wait::step;
+    const bool goes_on = after_loop(steps, seconds.count()) && StopSignals::received() == nullptr;
+    if (agreed(goes_on ? 1 : 0, wait) == 0) return End::stopped;
   }
   return End::steps;
 }
@@ -338,6 +449,7 @@ void TrainLoop::finish(Heartbeat& heartbeat) {
   heartbeat_ = &heartbeat;
   hooks_->end();
   checkpointer_->join();
+  if (options_.step.has_others()) options_.step.processes->barrier();
 }
 
 std::optional<double> TrainLoop::last_loss() const {

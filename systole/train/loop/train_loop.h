@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "systole/data/feed/step_feed.h"
+#include "systole/runtime/process_group.h"
 #include "systole/train/loop/checkpointer.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/iterations_per_loop.h"
@@ -30,8 +31,20 @@ struct TrainStep {
   Output loss = {};  // a scalar
   // Values of every step, for `on_steps`. When empty, a launch keeps the values of its last step.
   std::vector<Output> each_step = {};
-  int64_t replicas = 1;
+  int64_t replicas = 1;        // of this process
   bool bf16_products = false;  // dots and convolutions round their inputs to bf16
+  // The processes that train together, each with as many replicas and a TrainLoop of its own, on
+  // its own input; null: this one alone. Rank 0 restores or initialises the variables for all,
+  // saves, and writes summaries and the log. A loop is as long as the shortest that a process
+  // wants; it ends on all when the input of one does, when a hook of one asks for it, or with a
+  // signal to one.
+  runtime::ProcessGroup* processes = nullptr;
+
+  bool is_first() const { return processes == nullptr || processes->rank() == 0; }
+  // Whether there are other processes.
+  bool has_others() const { return processes != nullptr && processes->size() > 1; }
+  // The replicas of all processes.
+  int64_t all_replicas() const { return replicas * (has_others() ? processes->size() : 1); }
 };
 
 // What `on_steps` gets after a launch.
@@ -93,7 +106,9 @@ struct TrainLoopOptions {
 // A training of one model on one device. The global step variable counts, and decides when training
 // ends; a step may add 0 to it (accumulated gradients) or more than 1. Training that was stopped at
 // any checkpoint and continued is bit for bit the one that was not: checkpoints hold the position
-// in the input, the random state and the state of hooks. Not thread-safe. run_until() and finish()
+// in the input, the random state and the state of hooks. Checkpoints of several processes hold the
+// number of steps that were read instead of the position, for any number of processes to continue:
+// the input is read again up to there. Not thread-safe. run_until() and finish()
 // may run on a thread that is abandoned when it hangs (WatchedThread): callers share ownership of
 // the loop with it.
 class TrainLoop {
@@ -134,12 +149,20 @@ class TrainLoop {
   HookList make_hooks();
   void add_checkpoint_hook(HookList& hooks, std::optional<CheckpointSaverHook::Options> users);
   void start();
+  void share_start();
+  void find_position();
+  // Returns the least number that a process gives.
+  int64_t agreed(int64_t own, runtime::ProcessGroup::Wait wait) const;
+  int64_t agreed(int64_t own) const;
+  // Whether rank 0 will save after the next steps, which takes time.
+  bool save_is_due(int64_t steps) const;
   void check_global_step();
   void begin_at_global_step();
   int64_t read_global_step() const;
   void save(Session& session, int64_t step);
 
   void make_feed(const std::optional<std::string>& position);
+  void skip_input();
   void begin_input();
   void make_runner(int64_t step_bytes);
   void prepare();
@@ -174,6 +197,10 @@ class TrainLoop {
   int64_t run_until_ = 0;   // of the call of run_until()
   int64_t read_until_ = 0;  // the same
   bool input_ended_ = false;
+  int64_t steps_read_ = 0;           // since the input began
+  int64_t steps_to_skip_ = 0;        // of the input, before the first step
+  std::optional<uint64_t> entropy_;  // of the input
+  std::shared_ptr<CheckpointSaverHook> checkpoint_hook_;
 
   // Of the current loop:
   int64_t examples_ = 0;

@@ -32,6 +32,7 @@ struct ProgramEmitter {
   bool optimize = true;
   int num_threads = 1;
   bool profile = false;
+  runtime::ProcessGroup* processes = nullptr;  // null: one process
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
   int64_t reference_steps = 0;

@@ -12,6 +12,7 @@
 #include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/outlined_steps.h"
 #include "systole/backends/cpu/kernels/lapack.h"
+#include "systole/backends/cpu/kernels/processes.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -65,6 +66,7 @@ constexpr auto kStepByOpcode = [] {
 
 StepCode native_code(const Instruction& x) {
   if (is_lapack_call(x)) return emit_lapack;
+  if (is_process_call(x)) return emit_processes;
   const StepCode code = kStepByOpcode[static_cast<size_t>(x.opcode())];
   if (code != nullptr) return code;
   return has_element_code(x) ? emit_element_loop : nullptr;

@@ -11,6 +11,7 @@
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/runtime/process_group.h"
 
 namespace systole::cpu {
 namespace {
@@ -39,7 +40,8 @@ bool at_end(const hlo::Instruction& x) {
 std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
                                              const runtime::CompileOptions& options) {
   auto copy = module.clone();
-  const bool alone = options.num_replicas == 1;
+  const runtime::ProcessGroup* const processes = options.processes;
+  const bool alone = options.num_replicas == 1 && (processes == nullptr || processes->size() == 1);
   if (alone && !hlo::uses_replicas(*copy)) return copy;
   // What is the same on all replicas is easier to see in the small program.
   if (options.optimize && !alone) {
@@ -47,9 +49,12 @@ std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
   } else {
     hlo::InlineCalls().run(*copy);
   }
-  return hlo::vectorize_replicas(*copy, {.num_replicas = options.num_replicas,
-                                         .replicated_parameters = options.replicated_parameters})
-      .module;
+  hlo::ReplicaOptions replicas{.num_replicas = options.num_replicas,
+                               .replicated_parameters = options.replicated_parameters};
+  if (processes != nullptr) {
+    replicas.processes = hlo::ProcessSpan{.count = processes->size(), .index = processes->rank()};
+  }
+  return hlo::vectorize_replicas(*copy, replicas).module;
 }
 
 void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {

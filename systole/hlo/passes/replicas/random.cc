@@ -48,7 +48,11 @@ std::vector<Value> vectorize_rng_bit_generator(Vectorizer& v, Instruction& x) {
     const Value common = state.def->operand(side);
     const auto blocks = blocks_a_replica(state.def->operand(1 - side));
     if (v.varying(common) || !blocks || *blocks * kBitsInBlock != bits_of(drawn)) continue;
-    const Value first = v.at(common);
+    Value first = v.at(common);
+    if (v.first_replica() > 0) {
+      const uint64_t before = *blocks * static_cast<uint64_t>(v.first_replica());
+      first = v.b().add(first, v.b().constant(Tensor::of<uint64_t>({3}, {0, before, 0})));
+    }
     Instruction* const all = v.b().op(Opcode::rng_bit_generator, {first}, x.attrs(),
                                       {first.type(), v.stacked_type(drawn)});
     const Value step = v.b().constant(Tensor::of<uint64_t>({1, 3}, {0, *blocks, 0}));

@@ -131,6 +131,10 @@ std::optional<Value> Vectorizer::linear_sum(Value old) {
 }
 
 Value Vectorizer::sum_over_replicas(Value old) {
+  if (sums_by_calls()) {
+    const CustomCallAttrs call{.call_target_name = kSumReplicas, .has_side_effect = true};
+    return b().op(Opcode::custom_call, {map_.at(old)}, call, {old.type()})->result();
+  }
   if (const std::optional<Value> sum = linear_sum(old)) return *sum;
   return b().reduce(at(old), Opcode::add, {0});
 }

@@ -153,13 +153,40 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
       map[input] = varying(input) ? lane(at(input), replica) : at(input);
     }
     Instruction* const copy = copy_instruction(x, map, b().computation(), nullptr);
-    tell_replica(*copy, replica);
+    tell_replica(*copy, first_replica() + replica);
     for (int i = 0; i < x.num_results(); ++i) {
       lanes[static_cast<size_t>(i)].push_back(copy->result(i));
     }
   }
   std::vector<Value> results;
   for (const std::vector<Value>& of_result : lanes) results.push_back(stack(of_result));
+  return results;
+}
+
+Value Vectorizer::gathered(Value old) {
+  const Value own = map_.at(old);
+  if (own.shape()[0] == num_lanes_) return own;  // this process has all replicas
+  const CustomCallAttrs call{.call_target_name = kGatherReplicas, .has_side_effect = true};
+  return b().op(Opcode::custom_call, {own}, call, {stacked_type(old.type())})->result();
+}
+
+std::vector<Value> Vectorizer::write_over_processes(Instruction& x, VectorizeRule rule) {
+  const int64_t own = num_lanes_;
+  const int64_t first = first_replica();
+  num_lanes_ = variance_.num_replicas();
+  lanes_of_all_ = true;
+  std::vector<Value> results = rule(*this, x);
+  for (size_t i = 0; i < results.size() && own < num_lanes_; ++i) {
+    if (!varying(x.result(static_cast<int>(i)))) continue;
+    const Shape& shape = results[i].shape();
+    Dims start(static_cast<size_t>(shape.rank()), 0);
+    Dims limit = shape.dims();
+    start[0] = first;
+    limit[0] = first + own;
+    results[i] = b().slice(results[i], start, limit);
+  }
+  num_lanes_ = own;
+  lanes_of_all_ = false;
   return results;
 }
 
@@ -173,10 +200,12 @@ void Vectorizer::write(Instruction& x) {
   }
   const VectorizeRule rule = rule_of(x);
   std::vector<Value> results;
-  if (rule != nullptr) results = rule(*this, x);
+  if (rule != nullptr) {
+    results = meets_others(x) ? write_over_processes(x, rule) : rule(*this, x);
+  }
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {
     // With one replica there are no lanes: copies the instruction with the new operands.
-    if (num_replicas() == 1) {
+    if (variance_.num_replicas() == 1) {
       copy_instruction(x, map_, b().computation(), nullptr);
       return;
     }

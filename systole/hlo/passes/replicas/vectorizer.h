@@ -7,6 +7,8 @@
 
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/replicas/variance.h"
+#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
 
@@ -14,17 +16,25 @@ namespace systole::hlo::replicas {
 // stacked value holds the lanes along its first axis.
 class Vectorizer {
  public:
-  explicit Vectorizer(const Variance& variance) : variance_(variance) {}
+  // `num_replicas`: those of this process, each with a lane.
+  Vectorizer(const Variance& variance, int64_t num_replicas, std::optional<ProcessSpan> processes)
+      : variance_(variance), num_lanes_(num_replicas), processes_(processes) {}
 
   // Writes main, with parameters and results.
   void write_main(const Computation& from, Computation& to, const std::vector<bool>& varying);
 
   // -- For rules
-  int64_t num_replicas() const { return variance_.num_replicas(); }
+  // The lanes of a stacked value: the replicas of this process; for rules of ops that meet other
+  // replicas, those of all processes.
+  int64_t num_replicas() const { return num_lanes_; }
+  // The first replica of this process.
+  int64_t first_replica() const { return processes_ ? processes_->index * num_lanes_ : 0; }
   Builder& b() { return *builder_; }
   bool varying(Value old) const { return variance_.varying(old); }
   // Returns the new value of an old one; stacked if it varies.
-  Value at(Value old) const { return map_.at(old); }
+  Value at(Value old) {
+    return lanes_of_all_ && varying(old) ? gathered(old) : map_.at(old);
+  }
   // Returns the new value, stacked in any case.
   Value stacked(Value old);
   std::vector<Value> stacked(std::span<const Value> old);
@@ -46,6 +56,8 @@ class Vectorizer {
                                   const std::vector<bool>& varying);
   void map_to(Value old, Value now) { map_[old] = now; }
 
+  // Whether sums over replicas are calls of kSumReplicas.
+  bool sums_by_calls() const { return processes_.has_value(); }
   // Returns the sum of a varying value over all replicas.
   Value sum_over_replicas(Value old);
   // The same, if it can be computed without the stacked value; otherwise nullopt. `old` must have
@@ -54,15 +66,25 @@ class Vectorizer {
 
  private:
   void write(Instruction& instruction);
+  // Calls the rule of an op that meets replicas of other processes.
+  std::vector<Value> write_over_processes(Instruction& instruction, VectorizeRule rule);
+  // Returns the stacked value with the lanes of all processes.
+  Value gathered(Value old);
   std::vector<Value> write_lane_by_lane(Instruction& instruction);
 
   const Variance& variance_;
+  int64_t num_lanes_;
+  const std::optional<ProcessSpan> processes_;
+  bool lanes_of_all_ = false;  // within write_over_processes()
   ValueMap map_;
   std::optional<Builder> builder_;
 };
 
 Dims shifted(const Dims& axes, int64_t by = 1);
 Dims with_front(const Dims& dims, int64_t front);
+
+// Whether the op's value depends on other replicas or on the replica's number.
+bool meets_others(const Instruction& instruction);
 
 std::vector<Value> results_of(Instruction& instruction);
 

@@ -1,0 +1,106 @@
+// How training over hosts scales, on paper. Constants of the machine are measured by mpi_allreduce;
+// those of a network are given:
+//   mpi_scaling --latency-us 20 --message-us 2 --bandwidth 3 --flops 180e12
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "systole/base/command_line.h"
+
+namespace {
+
+struct Constants {
+  double latency_us = 20;  // of an operation in which all hosts of two meet
+  double message_us = 2;   // what one more message costs its sender and its receiver
+  double bandwidth = 3;    // GB/s of a host, in each direction
+  double flops = 180e12;   // of a host, as reached in training
+};
+
+// A network, and what a host computes of it in a step.
+struct Network {
+  std::string name;
+  double large_bytes;  // of gradients of more than 16 KiB, f32
+  int large;           // their number
+  double small_bytes;  // of the others
+  int small;
+  double flops;  // of an example: forward and backward
+  double batch;  // examples of a host in a step
+};
+
+// Of ResNet-50 the convolutions and the last layer are large, normalisations and biases small.
+const std::vector<Network> kNetworks = {
+    {"ResNet-50", 102.0e6, 54, 0.43e6, 107, 24.6e9, 256},
+    {"BERT base, 128 tokens", 439.0e6, 76, 0.47e6, 123, 84e9, 256},
+};
+
+// One sum of `bytes`: all hosts compare what they do; then small arrays are gathered by all, and
+// large ones added up by their owners, in chunks of 1 MiB (runtime/mpi_collective.h).
+double seconds_of_sum(const Constants& c, double hosts, double bytes) {
+  if (hosts < 2) return 0;
+  const double rounds = std::ceil(std::log2(hosts));
+  const double meet = rounds * c.latency_us * 1e-6;
+  if (bytes <= 16 << 10) return 2 * meet + bytes * (hosts - 1) / (c.bandwidth * 1e9);
+  const double chunks = std::ceil(bytes / hosts / (1 << 20));
+  const double messages = 2 * (hosts - 1) * chunks * c.message_us * 1e-6;
+  return meet + messages + 2 * bytes * (hosts - 1) / hosts / (c.bandwidth * 1e9);
+}
+
+double seconds_of_sums(const Constants& c, const Network& n, double hosts) {
+  return n.large * seconds_of_sum(c, hosts, n.large_bytes / n.large) +
+         n.small * seconds_of_sum(c, hosts, n.small_bytes / n.small);
+}
+
+// The same with all gradients in arrays of 32 MB.
+double seconds_joined(const Constants& c, const Network& n, double hosts) {
+  const double bytes = n.large_bytes + n.small_bytes;
+  const double arrays = std::ceil(bytes / 32e6);
+  return arrays * seconds_of_sum(c, hosts, bytes / arrays);
+}
+
+// The most hosts, a power of two, of which each is at least 80 % as fast as alone.
+int last_good(double compute, const auto& exchange) {
+  int hosts = 1;
+  while (hosts < 1 << 20 && compute / (compute + exchange(2.0 * hosts)) >= 0.8) hosts *= 2;
+  return hosts;
+}
+
+void print_table(const Constants& c) {
+  std::printf("latency %.3g us, message %.3g us, %.3g GB/s, %.3g TFLOP/s a host\n\n", c.latency_us,
+              c.message_us, c.bandwidth, c.flops / 1e12);
+  std::printf("| network | hosts | compute, ms | sums, ms | of alone | in arrays of 32 MB | and with overlap |\n");
+  std::printf("|---|---|---|---|---|---|---|\n");
+  for (const Network& n : kNetworks) {
+    const double compute = n.flops * n.batch / c.flops;
+    for (const double hosts : {2.0, 8.0, 64.0, 1024.0}) {
+      const double now = seconds_of_sums(c, n, hosts);
+      const double joined = seconds_joined(c, n, hosts);
+      // The backward pass, two thirds of the step, can hide sums.
+      const double hidden = std::max(0.0, joined - compute * 2 / 3);
+      std::printf("| %s | %.0f | %.0f | %.0f | %.0f %% | %.0f %% | %.0f %% |\n", n.name.c_str(),
+                  hosts, 1e3 * compute, 1e3 * now, 100 * compute / (compute + now),
+                  100 * compute / (compute + joined), 100 * compute / (compute + hidden));
+    }
+    const int now =
+        last_good(compute, [&](double hosts) { return seconds_of_sums(c, n, hosts); });
+    const int joined =
+        last_good(compute, [&](double hosts) { return seconds_joined(c, n, hosts); });
+    std::printf("| %s | 80 %% of alone up to | | | %d hosts | %d hosts | |\n", n.name.c_str(), now,
+                joined);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  systole::CommandLine line("mpi_scaling", "Prints how training over hosts scales, on paper.");
+  Constants constants;
+  line.option("--latency-us", constants.latency_us, "An operation in which two hosts meet")
+      .show_default();
+  line.option("--message-us", constants.message_us, "One more message").show_default();
+  line.option("--bandwidth", constants.bandwidth, "GB/s of a host").show_default();
+  line.option("--flops", constants.flops, "Operations a second of a host").show_default();
+  line.on_run([&] { print_table(constants); });
+  return line.run(argc, argv);
+}

@@ -1,0 +1,172 @@
+#include "systole/runtime/process_group.h"
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "systole/base/environment.h"
+#include "systole/base/log.h"
+#include "systole/runtime/mpi_collective.h"
+#include "systole/runtime/mpi_library.h"
+
+namespace systole::runtime {
+
+ProcessGroup::ProcessGroup(std::unique_ptr<Collective> steps, std::unique_ptr<Collective> rare,
+                           OnFailure on_failure)
+    : rank_(steps->rank()),
+      size_(steps->size()),
+      steps_(std::move(steps)),
+      rare_(std::move(rare)),
+      on_failure_(std::move(on_failure)) {}
+
+template <class Work>
+void ProcessGroup::guarded(Wait wait, Work&& work) {
+  const std::lock_guard lock(mutex_);
+  try {
+    work(wait == Wait::step ? *steps_ : *rare_);
+  } catch (const Error& error) {
+    const bool is_lost = error.code() == Code::aborted || error.code() == Code::internal ||
+                         error.code() == Code::deadline_exceeded;
+    if (is_lost && on_failure_) on_failure_(error);
+    throw;
+  }
+}
+
+void ProcessGroup::sum_replicas(DType dtype, const void* lanes, int64_t num_lanes, int64_t count,
+                                void* sum) {
+  const auto bytes = static_cast<size_t>(TensorType{dtype, Shape{count}}.byte_size());
+  const auto add_up = [&](const void* first, int64_t number) {
+    std::vector<const void*> values;
+    for (int64_t i = 0; i < number; ++i) {
+      values.push_back(static_cast<const std::byte*>(first) + static_cast<size_t>(i) * bytes);
+    }
+    reduce_in_pairs(dtype, values, count, Reduction::sum, sum);
+  };
+  if (size_ == 1) return add_up(lanes, num_lanes);
+  // A sum of 16-bit numbers is rounded once, after the last addition.
+  const bool rounds_once = dtype == DType::f16 || dtype == DType::bf16;
+  if (std::has_single_bit(static_cast<uint64_t>(num_lanes)) && (!rounds_once || num_lanes == 1)) {
+    add_up(lanes, num_lanes);
+    Tensor value = Tensor::lent(dtype, Shape{count}, sum);
+    return guarded(Wait::step,
+                   [&](Collective& group) { group.all_reduce(value, Reduction::sum); });
+  }
+  std::vector<std::byte> all(bytes * static_cast<size_t>(num_lanes * size_));
+  gather_bytes(lanes, static_cast<int64_t>(bytes) * num_lanes, all.data());
+  add_up(all.data(), num_lanes * size_);
+}
+
+void ProcessGroup::gather_bytes(const void* own, int64_t bytes, void* all) {
+  const auto count = static_cast<size_t>(bytes);
+  if (size_ == 1) {
+    std::memcpy(all, own, count);
+    return;
+  }
+  guarded(Wait::step, [&](Collective& group) {
+    const Tensor gathered =
+        group.all_gather(Tensor::lent(DType::u8, Shape{bytes}, const_cast<void*>(own)));
+    std::memcpy(all, gathered.raw(), count * static_cast<size_t>(size_));
+  });
+}
+
+void ProcessGroup::take_least(std::span<int64_t> numbers, Wait wait) {
+  if (size_ == 1) return;
+  guarded(wait, [&](Collective& group) {
+    Tensor value =
+        Tensor::lent(DType::s64, Shape{static_cast<int64_t>(numbers.size())}, numbers.data());
+    group.all_reduce(value, Reduction::min);
+  });
+}
+
+int64_t ProcessGroup::sum_of(int64_t number, Wait wait) {
+  if (size_ == 1) return number;
+  Tensor value(number);
+  guarded(wait, [&](Collective& group) { group.all_reduce(value, Reduction::sum); });
+  return value.item<int64_t>();
+}
+
+void ProcessGroup::broadcast(Tensor& value) {
+  if (size_ == 1) return;
+  guarded(Wait::rare, [&](Collective& group) { group.broadcast(value, 0); });
+}
+
+std::string ProcessGroup::broadcast(const std::string& bytes) {
+  if (size_ == 1) return bytes;
+  Tensor size(static_cast<int64_t>(bytes.size()));
+  broadcast(size);
+  std::string all(static_cast<size_t>(size.item<int64_t>()), '\0');
+  if (all.empty()) return all;
+  if (rank_ == 0) all = bytes;
+  Tensor value = Tensor::lent(DType::u8, Shape{static_cast<int64_t>(all.size())}, all.data());
+  broadcast(value);
+  return all;
+}
+
+std::vector<std::string> ProcessGroup::gather(const std::string& text) {
+  if (size_ == 1) return {text};
+  std::vector<std::string> all;
+  guarded(Wait::rare, [&](Collective& group) {
+    const Tensor sizes = group.all_gather(Tensor(static_cast<int64_t>(text.size())));
+    const std::span<const int64_t> size = sizes.data<int64_t>();
+    const int64_t most = std::max<int64_t>(*std::max_element(size.begin(), size.end()), 1);
+    std::string own = text;
+    own.resize(static_cast<size_t>(most));
+    const Tensor bytes = group.all_gather(Tensor::lent(DType::u8, Shape{most}, own.data()));
+    for (int r = 0; r < size_; ++r) {
+      const auto* const first = static_cast<const char*>(bytes.raw()) + r * most;
+      all.emplace_back(first, static_cast<size_t>(size[static_cast<size_t>(r)]));
+    }
+  });
+  return all;
+}
+
+void ProcessGroup::barrier() {
+  if (size_ == 1) return;
+  guarded(Wait::rare, [&](Collective& group) { group.barrier(); });
+}
+
+namespace {
+
+constexpr const char* kTimeoutVariable = "SYSTOLE_MPI_TIMEOUT_SECS";
+constexpr std::chrono::minutes kRareTimeout(10);
+
+std::chrono::milliseconds step_timeout() {
+  const std::string text = environment_value(kTimeoutVariable);
+  if (text.empty()) return std::chrono::seconds(20);
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0)) {
+    throw invalid_argument("mpi: {}, got '{}', expected seconds, more than 0", kTimeoutVariable,
+                           text);
+  }
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+// The job cannot go on: messages of a process that is gone would be waited for in every step.
+void end_job(const Error& error) {
+  const MpiJob& job = mpi_job();
+  log_error(
+      "{}; rank {} of {} ends the job with exit code {}: start it again, training continues from "
+      "its newest checkpoint",
+      error.what(), job.rank, job.size, kRestartExitCode);
+  job.functions->abort(kRestartExitCode);
+  std::_Exit(kRestartExitCode);
+}
+
+std::unique_ptr<ProcessGroup> make_process_group() {
+  if (!is_launched()) return nullptr;
+  if (num_launched_processes() == 1) return std::make_unique<ProcessGroup>();
+  const auto timeout = step_timeout();
+  return std::make_unique<ProcessGroup>(make_mpi_collective(timeout),
+                                        make_mpi_collective(kRareTimeout), end_job);
+}
+
+}  // namespace
+
+ProcessGroup* process_group() {
+  static const std::unique_ptr<ProcessGroup> group = make_process_group();
+  return group.get();
+}
+
+}  // namespace systole::runtime

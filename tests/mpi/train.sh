@@ -1,0 +1,73 @@
+#!/bin/bash
+# train.sh <program> <case>: trains with `mpi_train` on this machine's processes and compares checkpoints. Exits with 77,
+# "skipped", where mpirun, our library or the data are missing.
+set -euo pipefail
+program=$1
+run=$(dirname "$0")/run.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# mpi <ranks> <argument>...
+mpi() { "$run" "$1" "$program" "${@:2}" || { rc=$?; [ $rc != 77 ] || exit 77; return $rc; }; }
+equal() { "$program" compare "$work/$1" "$work/$2"; }
+fail() { echo "FAILED: $*"; exit 1; }
+# expect_error <text>: the output of the last run has it.
+expect_error() { grep -q -- "$1" "$work/log" || { cat "$work/log"; fail "expected '$1'"; }; }
+
+case $2 in
+equal)  # 1 x 8, 2 x 4 and 4 x 2; an input_fn for each host, and one for each core
+  mpi 1 train --dir "$work/1x8" --cores 8
+  mpi 2 train --dir "$work/2x4" --cores 4
+  equal 1x8 2x4
+  mpi 2 train --dir "$work/2x4s" --cores 4 --input shard
+  equal 1x8 2x4s
+  mpi 4 train --dir "$work/4x2" --cores 2
+  equal 1x8 4x2
+  ;;
+odd)  # numbers of cores that are no power of two
+  mpi 1 train --dir "$work/1x6" --cores 6 --batch 36
+  mpi 2 train --dir "$work/2x3" --cores 3 --batch 36
+  equal 1x6 2x3
+  mpi 3 train --dir "$work/3x2" --cores 2 --batch 36
+  equal 1x6 3x2
+  ;;
+mnist)
+  mpi 1 train --model mnist --dir "$work/1x8" --cores 8 --steps 4
+  mpi 2 train --model mnist --dir "$work/2x4" --cores 4 --steps 4
+  equal 1x8 2x4
+  ;;
+killed)  # continued on 2 and on 1 process, both as if nothing had happened
+  mpi 2 train --dir "$work/whole" --cores 4
+  if mpi 2 train --dir "$work/killed" --cores 4 --kill_at 20 >"$work/log" 2>&1; then fail "rank 1 was killed"; fi
+  expect_error "signal 9"
+  cp -r "$work/killed" "$work/alone"
+  mpi 2 train --dir "$work/killed" --cores 4
+  equal whole killed
+  mpi 1 train --dir "$work/alone" --cores 8
+  equal whole alone
+  ;;
+hung)
+  export SYSTOLE_MPI_TIMEOUT_SECS=2
+  rc=0
+  mpi 2 train --dir "$work/hung" --cores 4 --hang_at 20 >"$work/log" 2>&1 || rc=$?
+  expect_error "DEADLINE_EXCEEDED"
+  [ $rc = 75 ] || { cat "$work/log"; fail "exit code $rc, expected 75"; }
+  ;;
+different)
+  if mpi 2 train --dir "$work/different" --cores 4 --other_rate 0.07 >"$work/log" 2>&1; then
+    fail "the programs differ"
+  fi
+  expect_error "expected the same on all 2 processes"
+  [ ! -e "$work/different/model.ckpt-8.index" ] || fail "steps were run"
+  ;;
+evaluate)
+  mpi 1 train --dir "$work/model" --cores 8
+  mpi 1 evaluate --dir "$work/model" --cores 8 | grep examples >"$work/1x8"
+  mpi 2 evaluate --dir "$work/model" --cores 4 | grep examples >"$work/2x4"
+  "$program" evaluate --dir "$work/model" --cores 8 | grep examples >"$work/alone"
+  cat "$work/1x8"
+  cmp "$work/1x8" "$work/2x4" || { cat "$work/2x4"; fail "2 x 4 differs"; }
+  cmp "$work/1x8" "$work/alone" || { cat "$work/alone"; fail "without mpirun differs"; }
+  ;;
+*) fail "no case '$2'" ;;
+esac

@@ -1,0 +1,251 @@
+// Run by mpirun, or alone: a TPUEstimator that trains on all processes, or evaluates.
+//   mpi_train train --dir DIR --cores 4 [--model mnist] [--input shard] [--steps 40] ...
+//   mpi_train evaluate --dir DIR --cores 4
+//   mpi_train compare DIR OTHER      the variables of the newest checkpoints, bit for bit
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "examples/support/iris_data.h"
+#include "systole/base/command_line.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/io/tables/idx.h"
+#include "systole/runtime/process_group.h"
+#include "systole/systole.h"
+
+namespace {
+
+constexpr int kSkipped = 77;
+
+int rank() {
+  const systole::runtime::ProcessGroup* const group = systole::runtime::process_group();
+  return group == nullptr ? 0 : group->rank();
+}
+
+int64_t num_processes() {
+  const systole::runtime::ProcessGroup* const group = systole::runtime::process_group();
+  return group == nullptr ? 1 : group->size();
+}
+
+struct Flags {
+  std::string dir;
+  std::string model = "iris";
+  std::string input = "host";  // shard: an input_fn for each core
+  int64_t cores = 4;
+  int64_t batch = 32;  // of all cores
+  int64_t steps = 40;
+  int64_t iterations = 4;
+  double rate = 0.05;
+  // Faults of rank 1, after this step; 0: none.
+  int64_t kill_at = 0;
+  int64_t hang_at = 0;
+  double other_rate = 0;  // the learning rate of rank 1, for another program
+};
+
+// A signal that stops or ends rank 1 after a step.
+class Fault : public st::SessionRunHook {
+ public:
+  Fault(int64_t step, int signal) : step_(step), signal_(signal) {}
+  void after_run(st::RunContext& context, std::span<const st::Tensor>) override {
+    if (rank() == 1 && context.global_step() == step_) std::raise(signal_);
+  }
+
+ private:
+  int64_t step_;
+  int signal_;
+};
+
+st::Output iris_logits(st::Output x) {
+  x = st::layers::dense(x, {.units = 16, .activation = st::relu});
+  x = st::layers::dropout(x, {.rate = 0.25, .training = true});
+  return st::layers::dense(x, {.units = 3});
+}
+
+st::Output mnist_logits(st::Output x) {
+  x = st::reshape(x, {-1, 28, 28, 1});
+  for (const int64_t filters : {32, 64}) {
+    x = st::layers::conv2d(x, {.filters = filters,
+                               .kernel_size = {5, 5},
+                               .padding = st::Padding::same,
+                               .activation = st::relu});
+    x = st::layers::batch_normalization(x, {.training = true});
+    x = st::layers::max_pooling2d(x, {.pool_size = {2, 2}, .strides = 2});
+  }
+  x = st::layers::dense(st::reshape(x, {-1, 7 * 7 * 64}), {.units = 128, .activation = st::relu});
+  x = st::layers::dropout(x, {.rate = 0.4, .training = true});
+  return st::layers::dense(x, {.units = 10});
+}
+
+st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
+                              const st::Nest<st::Output>& labels, st::Mode mode,
+                              const st::Params& params) {
+  const st::Output x = features.leaf();
+  const bool is_iris = x.shape()[1] < 28;
+  const st::Output logits = is_iris ? iris_logits(x) : mnist_logits(x);
+  const st::Output loss =
+      st::losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
+  auto optimizer = st::CrossShardOptimizer(st::AdamOptimizer(params["rate"].as<double>()));
+  return {.mode = mode,
+          .loss = loss,
+          .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()}),
+          .eval_metrics = {
+              [](const st::Output& truth, const st::Output& l) -> st::MetricMap {
+                const st::Output guess =
+                    st::argmax(l, {.axis = 1, .output_type = st::DType::s32});
+                return {{"accuracy",
+                         st::metrics::accuracy({.labels = truth, .predictions = guess})}};
+              },
+              {labels, logits}}};
+}
+
+struct Data {
+  st::Tensor x, y;
+};
+
+Data iris() {
+  const examples::IrisData all = examples::load_iris(examples::default_iris_path(), 1);
+  Data data{all.train_x, st::Tensor(st::DType::s32, {all.train_x.dim(0)})};
+  for (int64_t i = 0; i < data.y.dim(0); ++i) {
+    const float* const row = all.train_y.data<float>().data() + 3 * i;
+    data.y.data<int32_t>()[static_cast<size_t>(i)] = row[1] > 0 ? 1 : row[2] > 0 ? 2 : 0;
+  }
+  return data;
+}
+
+Data mnist() {
+  const std::string path = "../shared/data/mnist/train-";
+  if (!st::default_file_system().exists(path + "images-idx3-ubyte.gz")) {
+    std::printf("skipped: needs ../shared/data/mnist\n");
+    std::exit(kSkipped);
+  }
+  st::FileSystem& files = st::default_file_system();
+  constexpr int64_t kImages = 2000;
+  const st::Tensor images = st::read_idx(files, path + "images-idx3-ubyte.gz").slice(0, kImages);
+  const st::Tensor labels = st::read_idx(files, path + "labels-idx1-ubyte.gz").slice(0, kImages);
+  Data data{images.reshape({kImages, 784}).cast(st::DType::f32).clone(),
+            labels.cast(st::DType::s32)};
+  for (float& pixel : data.x.data<float>()) pixel = pixel / 255 - 0.5F;
+  return data;
+}
+
+// The part of each batch of all hosts that this host reads, or that one core reads.
+st::Dataset part_of(const st::Dataset& examples, const st::Params& params, bool for_core) {
+  const auto context = params["context"].as<st::TPUContext>();
+  const auto& call = context.current_input_fn_deployment();
+  const int64_t parts = for_core ? call.total_invocations : context.num_hosts();
+  const int64_t part = for_core ? call.invocation_index : context.current_host();
+  const int64_t rows = params["batch_size"];
+  return examples.batch(rows * parts, /*drop_remainder=*/true)
+      .map([=](st::Output x, st::Output y) {
+        return std::pair(st::slice(x, {part * rows, 0}, {rows, x.shape()[1]}),
+                         st::slice(y, {part * rows}, {rows}));
+      });
+}
+
+struct Program {
+  explicit Program(const Flags& given)
+      : flags(given),
+        data(given.model == "mnist" ? mnist() : iris()),
+        estimator({.model_fn = model_fn,
+                   .model_dir = given.dir,
+                   .config = config(given),
+                   .params = {{"rate", rank() == 1 && given.other_rate > 0 ? given.other_rate
+                                                                           : given.rate}},
+                   .train_batch_size = given.batch,
+                   .eval_batch_size = given.batch}) {}
+
+  static st::RunConfig config(const Flags& flags) {
+    const bool shard = flags.input == "shard";
+    st::TPUConfig tpu{.iterations_per_loop = flags.iterations,
+                      .num_shards = flags.cores * num_processes()};
+    if (shard) tpu.per_host_input_for_training = st::InputPipelineConfig::PER_SHARD_V1;
+    return {.master = fmt::format("local:{}", flags.cores),
+            .tf_random_seed = 42,
+            .save_checkpoints_steps = 8,
+            .tpu_config = tpu};
+  }
+
+  st::Dataset examples() const {
+    return st::Dataset::from_tensor_slices(st::Element::tuple({data.x, data.y}));
+  }
+
+  void train() {
+    st::HookList hooks;
+    if (flags.kill_at > 0) hooks.push_back(std::make_shared<Fault>(flags.kill_at, SIGKILL));
+    if (flags.hang_at > 0) hooks.push_back(std::make_shared<Fault>(flags.hang_at, SIGSTOP));
+    const bool shard = flags.input == "shard";
+    estimator.train(
+        [&](const st::Params& params) {
+          return part_of(examples().shuffle(1000, {.seed = 3}).repeat(), params, shard);
+        },
+        {.max_steps = flags.steps, .hooks = hooks});
+    const st::Tensor step = estimator.get_variable_value("global_step");
+    if (rank() == 0) std::printf("trained to step %s\n", step.to_string().c_str());
+  }
+
+  // The last batch is not full, and hosts have different numbers of batches.
+  void evaluate() {
+    const st::Evaluation result = estimator.evaluate([&](const st::Params& params) {
+      const auto context = params["context"].as<st::TPUContext>();
+      return examples()
+          .shard(context.num_hosts(), context.current_host())
+          .batch(params["batch_size"]);
+    });
+    if (rank() > 0) return;
+    std::printf("%lld examples, accuracy %.17g, loss %.5f\n",
+                static_cast<long long>(result.examples()), result["accuracy"], result["loss"]);
+  }
+
+  const Flags flags;
+  const Data data;
+  st::TPUEstimator estimator;
+};
+
+int compare(const std::string& one, const std::string& other) {
+  int different = 0;
+  int equal = 0;
+  for (const auto& [name, shape] : st::checkpoint_utils::list_variables(one)) {
+    const st::Tensor a = st::checkpoint_utils::load_variable(one, name);
+    const st::Tensor b = st::checkpoint_utils::load_variable(other, name);
+    if (a.identical(b)) {
+      ++equal;
+      continue;
+    }
+    ++different;
+    std::printf("%s differs: %s, %s\n", name.c_str(), a.to_string(3).c_str(),
+                b.to_string(3).c_str());
+  }
+  std::printf("%d variables are equal, %d differ\n", equal, different);
+  return different == 0 && equal > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "compare") == 0) return compare(argv[2], argv[3]);
+  st::CommandLine line("mpi_train", "Trains or evaluates on all processes that mpirun starts.");
+  Flags flags;
+  std::string command = "train";
+  line.option("command", command, "train, evaluate, or compare DIR OTHER");
+  line.option("--batch", flags.batch, "Examples of all cores in a step");
+  line.option("--dir", flags.dir, "model_dir");
+  line.option("--model", flags.model, "iris or mnist");
+  line.option("--input", flags.input, "host: an input_fn a process; shard: one a core");
+  line.option("--cores", flags.cores, "Cores of each process");
+  line.option("--steps", flags.steps);
+  line.option("--iterations", flags.iterations, "Steps of a loop");
+  line.option("--rate", flags.rate);
+  line.option("--kill_at", flags.kill_at, "Rank 1 is killed after this step");
+  line.option("--hang_at", flags.hang_at, "Rank 1 hangs after this step");
+  line.option("--other_rate", flags.other_rate, "The learning rate of rank 1");
+  line.on_run([&] {
+    Program program(flags);
+    if (command == "evaluate") {
+      program.evaluate();
+    } else {
+      program.train();
+    }
+  });
+  return line.run(argc, argv);
+}
