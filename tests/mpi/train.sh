@@ -32,9 +32,9 @@ odd)  # numbers of cores that are no power of two
   equal 1x6 3x2
   ;;
 mnist)
-  mpi 1 train --model mnist --dir "$work/1x8" --cores 8 --steps 4
-  mpi 2 train --model mnist --dir "$work/2x4" --cores 4 --steps 4
-  equal 1x8 2x4
+  mpi 1 train --model mnist --dir "$work/1x4" --cores 4 --steps 3
+  mpi 2 train --model mnist --dir "$work/2x2" --cores 2 --steps 3
+  equal 1x4 2x2
   ;;
 killed)  # continued on 2 and on 1 process, both as if nothing had happened
   mpi 2 train --dir "$work/whole" --cores 4

@@ -56,24 +56,24 @@ class Fault : public st::SessionRunHook {
   int signal_;
 };
 
-st::Output iris_logits(st::Output x) {
+st::Output iris_logits(st::Output x, bool training) {
   x = st::layers::dense(x, {.units = 16, .activation = st::relu});
-  x = st::layers::dropout(x, {.rate = 0.25, .training = true});
+  x = st::layers::dropout(x, {.rate = 0.25, .training = training});
   return st::layers::dense(x, {.units = 3});
 }
 
-st::Output mnist_logits(st::Output x) {
+st::Output mnist_logits(st::Output x, bool training) {
   x = st::reshape(x, {-1, 28, 28, 1});
   for (const int64_t filters : {32, 64}) {
     x = st::layers::conv2d(x, {.filters = filters,
                                .kernel_size = {5, 5},
                                .padding = st::Padding::same,
                                .activation = st::relu});
-    x = st::layers::batch_normalization(x, {.training = true});
+    x = st::layers::batch_normalization(x, {.training = training});
     x = st::layers::max_pooling2d(x, {.pool_size = {2, 2}, .strides = 2});
   }
   x = st::layers::dense(st::reshape(x, {-1, 7 * 7 * 64}), {.units = 128, .activation = st::relu});
-  x = st::layers::dropout(x, {.rate = 0.4, .training = true});
+  x = st::layers::dropout(x, {.rate = 0.4, .training = training});
   return st::layers::dense(x, {.units = 10});
 }
 
@@ -82,7 +82,8 @@ st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
                               const st::Params& params) {
   const st::Output x = features.leaf();
   const bool is_iris = x.shape()[1] < 28;
-  const st::Output logits = is_iris ? iris_logits(x) : mnist_logits(x);
+  const bool training = mode == st::ModeKeys::TRAIN;
+  const st::Output logits = is_iris ? iris_logits(x, training) : mnist_logits(x, training);
   const st::Output loss =
       st::losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
   auto optimizer = st::CrossShardOptimizer(st::AdamOptimizer(params["rate"].as<double>()));

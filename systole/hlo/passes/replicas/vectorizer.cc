@@ -163,6 +163,13 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
   return results;
 }
 
+// Sums and products of several replicas at once may be added up in another order than those of
+// another number of replicas, which other processes may have.
+bool Vectorizer::must_be_lane_by_lane(const Instruction& x) const {
+  return processes_ && (x.is(Opcode::dot_general) || x.is(Opcode::convolution) ||
+                        x.is(Opcode::reduce));
+}
+
 Value Vectorizer::gathered(Value old) {
   const Value own = map_.at(old);
   if (own.shape()[0] == num_lanes_) return own;  // this process has all replicas
@@ -200,7 +207,7 @@ void Vectorizer::write(Instruction& x) {
   }
   const VectorizeRule rule = rule_of(x);
   std::vector<Value> results;
-  if (rule != nullptr) {
+  if (rule != nullptr && !must_be_lane_by_lane(x)) {
     results = meets_others(x) ? write_over_processes(x, rule) : rule(*this, x);
   }
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {

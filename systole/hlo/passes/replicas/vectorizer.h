@@ -66,6 +66,7 @@ class Vectorizer {
 
  private:
   void write(Instruction& instruction);
+  bool must_be_lane_by_lane(const Instruction& instruction) const;
   // Calls the rule of an op that meets replicas of other processes.
   std::vector<Value> write_over_processes(Instruction& instruction, VectorizeRule rule);
   // Returns the stacked value with the lanes of all processes.
