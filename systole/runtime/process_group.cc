@@ -20,6 +20,15 @@ ProcessGroup::ProcessGroup(std::unique_ptr<Collective> steps, std::unique_ptr<Co
       rare_(std::move(rare)),
       on_failure_(std::move(on_failure)) {}
 
+namespace {
+
+// A collective may give a tensor other memory.
+void copy_back(const Tensor& value, void* to) {
+  if (value.raw() != to) std::memcpy(to, value.raw(), static_cast<size_t>(value.byte_size()));
+}
+
+}  // namespace
+
 template <class Work>
 void ProcessGroup::guarded(Wait wait, Work&& work) {
   const std::lock_guard lock(mutex_);
@@ -49,8 +58,10 @@ void ProcessGroup::sum_replicas(DType dtype, const void* lanes, int64_t num_lane
   if (std::has_single_bit(static_cast<uint64_t>(num_lanes)) && (!rounds_once || num_lanes == 1)) {
     add_up(lanes, num_lanes);
     Tensor value = Tensor::lent(dtype, Shape{count}, sum);
-    return guarded(Wait::step,
-                   [&](Collective& group) { group.all_reduce(value, Reduction::sum); });
+    return guarded(Wait::step, [&](Collective& group) {
+      group.all_reduce(value, Reduction::sum);
+      copy_back(value, sum);
+    });
   }
   std::vector<std::byte> all(bytes * static_cast<size_t>(num_lanes * size_));
   gather_bytes(lanes, static_cast<int64_t>(bytes) * num_lanes, all.data());
@@ -76,6 +87,7 @@ void ProcessGroup::take_least(std::span<int64_t> numbers, Wait wait) {
     Tensor value =
         Tensor::lent(DType::s64, Shape{static_cast<int64_t>(numbers.size())}, numbers.data());
     group.all_reduce(value, Reduction::min);
+    copy_back(value, numbers.data());
   });
 }
 
@@ -100,6 +112,7 @@ std::string ProcessGroup::broadcast(const std::string& bytes) {
   if (rank_ == 0) all = bytes;
   Tensor value = Tensor::lent(DType::u8, Shape{static_cast<int64_t>(all.size())}, all.data());
   broadcast(value);
+  copy_back(value, all.data());
   return all;
 }
 

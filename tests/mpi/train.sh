@@ -36,6 +36,11 @@ mnist)
   mpi 2 train --model mnist --dir "$work/2x2" --cores 2 --steps 3
   equal 1x4 2x2
   ;;
+keras)  # model_to_estimator
+  mpi 1 train --model keras --dir "$work/1x8" --cores 8
+  mpi 2 train --model keras --dir "$work/2x4" --cores 4
+  equal 1x8 2x4
+  ;;
 killed)  # continued on 2 and on 1 process, both as if nothing had happened
   mpi 2 train --dir "$work/whole" --cores 4
   if mpi 2 train --dir "$work/killed" --cores 4 --kill_at 20 >"$work/log" 2>&1; then fail "rank 1 was killed"; fi
@@ -67,6 +72,8 @@ evaluate)
   "$program" evaluate --dir "$work/model" --cores 8 | grep examples >"$work/alone"
   cat "$work/1x8"
   cmp "$work/1x8" "$work/2x4" || { cat "$work/2x4"; fail "2 x 4 differs"; }
+  mpi 2 train_and_evaluate --dir "$work/both" --cores 4 | grep examples >"$work/2x4both"
+  cmp "$work/1x8" "$work/2x4both" || { cat "$work/2x4both"; fail "train_and_evaluate differs"; }
   cmp "$work/1x8" "$work/alone" || { cat "$work/alone"; fail "without mpirun differs"; }
   ;;
 *) fail "no case '$2'" ;;

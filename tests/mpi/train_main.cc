@@ -11,6 +11,8 @@
 #include "systole/base/command_line.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/idx.h"
+#include "systole/keras/keras.h"
+#include "systole/keras_estimator/model_to_estimator.h"
 #include "systole/runtime/process_group.h"
 #include "systole/systole.h"
 
@@ -148,13 +150,29 @@ struct Program {
   explicit Program(const Flags& given)
       : flags(given),
         data(given.model == "mnist" ? mnist() : iris()),
-        estimator({.model_fn = model_fn,
-                   .model_dir = given.dir,
-                   .config = config(given),
-                   .params = {{"rate", rank() == 1 && given.other_rate > 0 ? given.other_rate
-                                                                           : given.rate}},
-                   .train_batch_size = given.batch,
-                   .eval_batch_size = given.batch}) {}
+        estimator(given.model == "keras" ? keras_estimator(given) : plain_estimator(given)) {}
+
+  static st::TPUEstimator plain_estimator(const Flags& flags) {
+    const bool other = rank() == 1 && flags.other_rate > 0;
+    return st::TPUEstimator({.model_fn = model_fn,
+                             .model_dir = flags.dir,
+                             .config = config(flags),
+                             .params = {{"rate", other ? flags.other_rate : flags.rate}},
+                             .train_batch_size = flags.batch,
+                             .eval_batch_size = flags.batch});
+  }
+
+  static st::TPUEstimator keras_estimator(const Flags& flags) {
+    st::set_random_seed(5);
+    st::keras::Sequential model;
+    model.add(st::keras::layers::Dense(16, {.activation = "relu", .input_shape = {{5}}}));
+    model.add(st::keras::layers::Dense(3, {.activation = "softmax"}));
+    model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy"});
+    return st::keras::estimator::model_to_estimator(model, {.model_dir = flags.dir,
+                                                            .config = config(flags),
+                                                            .train_batch_size = flags.batch,
+                                                            .eval_batch_size = flags.batch});
+  }
 
   static st::RunConfig config(const Flags& flags) {
     const bool shard = flags.input == "shard";
@@ -185,15 +203,34 @@ struct Program {
     if (rank() == 0) std::printf("trained to step %s\n", step.to_string().c_str());
   }
 
+  // Trains, then evaluates on all hosts.
+  void train_and_evaluate() {
+    const auto result = st::train_and_evaluate(
+        estimator,
+        {.input_fn =
+             [&](const st::Params& params) {
+               return part_of(examples().shuffle(1000, {.seed = 3}).repeat(), params, false);
+             },
+         .max_steps = flags.steps},
+        {.input_fn = [&](const st::Params& params) { return part_to_evaluate(params); }});
+    if (rank() == 0) print(result);
+  }
+
   // The last batch is not full, and hosts have different numbers of batches.
+  st::Dataset part_to_evaluate(const st::Params& params) const {
+    const auto context = params["context"].as<st::TPUContext>();
+    return examples()
+        .shard(context.num_hosts(), context.current_host())
+        .batch(params["batch_size"]);
+  }
+
   void evaluate() {
-    const st::Evaluation result = estimator.evaluate([&](const st::Params& params) {
-      const auto context = params["context"].as<st::TPUContext>();
-      return examples()
-          .shard(context.num_hosts(), context.current_host())
-          .batch(params["batch_size"]);
-    });
-    if (rank() > 0) return;
+    const st::Evaluation result =
+        estimator.evaluate([&](const st::Params& params) { return part_to_evaluate(params); });
+    if (rank() == 0) print(result);
+  }
+
+  static void print(const st::Evaluation& result) {
     std::printf("%lld examples, accuracy %.17g, loss %.5f\n",
                 static_cast<long long>(result.examples()), result["accuracy"], result["loss"]);
   }
@@ -228,10 +265,10 @@ int main(int argc, char** argv) {
   st::CommandLine line("mpi_train", "Trains or evaluates on all processes that mpirun starts.");
   Flags flags;
   std::string command = "train";
-  line.option("command", command, "train, evaluate, or compare DIR OTHER");
+  line.option("command", command, "train, evaluate, train_and_evaluate, or compare DIR OTHER");
   line.option("--batch", flags.batch, "Examples of all cores in a step");
   line.option("--dir", flags.dir, "model_dir");
-  line.option("--model", flags.model, "iris or mnist");
+  line.option("--model", flags.model, "iris, mnist or keras");
   line.option("--input", flags.input, "host: an input_fn a process; shard: one a core");
   line.option("--cores", flags.cores, "Cores of each process");
   line.option("--steps", flags.steps);
@@ -244,6 +281,8 @@ int main(int argc, char** argv) {
     Program program(flags);
     if (command == "evaluate") {
       program.evaluate();
+    } else if (command == "train_and_evaluate") {
+      program.train_and_evaluate();
     } else {
       program.train();
     }
