@@ -11,6 +11,7 @@
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/quantized.h"
+#include "systole/quantize/fake_quant.h"
 
 namespace systole::quantize {
 namespace {
@@ -80,7 +81,48 @@ FloatProgram::FloatProgram(const hlo::Module& module) : module_(module.clone()) 
   }
   hlo::InlineCalls().run(*module_);
   hlo::DeadCodeElimination().run(*module_);
+  remove_fake_quants(module_->entry());
+  known_.clear();  // of instructions that will be gone
+  hlo::DeadCodeElimination().run(*module_);
   find_layers(module_->entry(), false);
+}
+
+QuantizedTypePtr FloatProgram::own_type(Value value) const {
+  const auto found = own_types_.find(value);
+  return found == own_types_.end() ? nullptr : found->second;
+}
+
+// Rounding that 8-bit integers do anyway. Weights keep it: they are constants.
+void FloatProgram::remove_fake_quants(const hlo::Computation& computation) {
+  const KnownValue known_value = [this](Value value) { return known(value); };
+  for (Instruction* x : computation.instructions()) {
+    if (x->is(Opcode::while_)) remove_fake_quants(x->region(1));
+    const auto found = match_fake_quant(*x, known_value);
+    if (!found || known(found->input)) continue;
+    const QuantizedTypePtr type = found->activation_type();
+    if (type == nullptr) continue;
+    own_types_[found->input] = type;
+    hlo::Computation::replace_all_uses(x->result(), found->input);
+  }
+}
+
+// Symmetric ranges alone: the integers of weights have no zero point.
+std::vector<double> FloatProgram::weight_scales_of(const Instruction& product, const Layer& layer) {
+  const auto found =
+      match_fake_quant(*product.operand(1).def, [this](Value value) { return known(value); });
+  if (!found) return {};
+  const auto count = static_cast<size_t>(found->scale.num_elements());
+  const bool last = layer.weight_axis == layer.weights.rank() - 1;
+  if (count != 1 && (!last || count != layer.scale.size())) return {};
+  std::vector<double> scales;
+  for (size_t i = 0; i < count; ++i) {
+    const double scale = found->scale.data<float>()[i];
+    const double largest =
+        std::max(-found->least.data<float>()[i], found->greatest.data<float>()[i]);
+    if (std::round(largest / scale) > 127) return {};
+    scales.push_back(scale);
+  }
+  return scales;
 }
 
 const Layer* FloatProgram::layer_of(const Instruction& instruction) const {
@@ -116,6 +158,7 @@ std::optional<Layer> FloatProgram::layer_from(Instruction& product) {
   const auto channels = static_cast<size_t>(weights->dim(axis));
   layer.scale.assign(channels, 1);
   layer.shift.assign(channels, 0);
+  layer.weight_scales = weight_scales_of(product, layer);
   return layer;
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "systole/base/quantized_type.h"
 #include "systole/base/tensor.h"
 #include "systole/hlo/ir/module.h"
 
@@ -21,16 +22,20 @@ struct Layer {
   std::string name;  // of the graph's node; else the opcode and a number
   hlo::Instruction* product = nullptr;
   hlo::Value output;
-  Tensor weights;            // f32
-  int weight_axis = 0;       // of the output channels in the weights
-  int channel_axis = 0;      // of the output channels in the output
+  Tensor weights;        // f32
+  int weight_axis = 0;   // of the output channels in the weights
+  int channel_axis = 0;  // of the output channels in the output
+  // The scale of weights that fake_quant rounded: one, or one by channel. Empty: of the weights'
+  // greatest magnitudes.
+  std::vector<double> weight_scales;
   std::vector<float> scale;  // by channel
   std::vector<float> shift;
   bool relu = false;
   bool in_loop = false;
 };
 
-// Owns the module: functions are inlined, calls are gone. Not thread-safe.
+// Owns the module: functions are inlined, calls are gone, and so are the fake_quant ops on
+// activations, whose ranges own_type() has. Not thread-safe.
 class FloatProgram {
  public:
   // Copies and analyses a verified module. Errors: INVALID_ARGUMENT for a module that has quantized
@@ -48,11 +53,16 @@ class FloatProgram {
     return inside_.contains(&instruction);
   }
 
+  // The type of a value that fake_quant rounded in training; null for others.
+  QuantizedTypePtr own_type(hlo::Value value) const;
+
   // The value of one that depends on constants alone; nullopt for any other, and for those that
   // need more than 256 MB.
   std::optional<Tensor> known(hlo::Value value);
 
  private:
+  void remove_fake_quants(const hlo::Computation& computation);
+  std::vector<double> weight_scales_of(const hlo::Instruction& product, const Layer& layer);
   void find_layers(const hlo::Computation& computation, bool in_loop);
   std::optional<Layer> layer_from(hlo::Instruction& product);
   void extend(Layer& layer);
@@ -65,6 +75,7 @@ class FloatProgram {
   std::vector<Layer> layers_;
   std::unordered_map<const hlo::Instruction*, size_t> by_output_;
   std::unordered_set<const hlo::Instruction*> inside_;
+  std::unordered_map<hlo::Value, QuantizedTypePtr, hlo::ValueHash> own_types_;
   std::unordered_map<hlo::Value, std::optional<Tensor>, hlo::ValueHash> known_;
 };
 

@@ -131,6 +131,28 @@ std::string Report::to_string() const {
                         static_cast<double>(std::max<int64_t>(constant_bytes_after, 1)));
 }
 
+std::vector<std::vector<Tensor>> batches_of(std::span<const Tensor> examples, int64_t batch,
+                                            int64_t most) {
+  const auto rows_of = [](const Tensor& x) { return x.rank() > 0 ? x.dim(0) : 0; };
+  const int64_t rows = examples.empty() ? 0 : rows_of(examples[0]);
+  for (size_t i = 0; i < examples.size(); ++i) {
+    if (rows_of(examples[i]) == rows) continue;
+    throw invalid_argument("calibration: examples of input {}, got {}, expected {}, as of input 0",
+                           i, rows_of(examples[i]), rows);
+  }
+  if (batch < 1 || rows < batch) {
+    throw invalid_argument("calibration: examples, got {}, expected at least {}, one batch", rows,
+                           std::max<int64_t>(batch, 1));
+  }
+  std::vector<std::vector<Tensor>> batches;
+  for (int64_t first = 0; first + batch <= rows && std::ssize(batches) < most; first += batch) {
+    std::vector<Tensor> arguments;
+    for (const Tensor& x : examples) arguments.push_back(x.slice(first, first + batch));
+    batches.push_back(std::move(arguments));
+  }
+  return batches;
+}
+
 Quantized quantize(const hlo::Module& module, std::span<const std::vector<Tensor>> batches,
                    const Options& options) {
   FloatProgram program(module);
@@ -149,6 +171,11 @@ Quantized quantize(const hlo::Module& module, std::span<const std::vector<Tensor
     ranges[value] =
         histogram.range(whole ? options.method : RangeMethod::min_max, options.percentile);
     types[value] = activation_type(ranges[value]);
+    if (const QuantizedTypePtr own = program.own_type(value)) {
+      types[value] = own;
+      ranges[value] = {(-128.0 - static_cast<double>(own->zero_points[0])) * own->scales[0],
+                       (127.0 - static_cast<double>(own->zero_points[0])) * own->scales[0]};
+    }
   }
   Quantized result;
   result.report.products = count_products(program.module());

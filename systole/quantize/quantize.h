@@ -64,6 +64,12 @@ struct Quantized {
   Report report;
 };
 
+// Cuts examples, a tensor [examples, ...] for each parameter of main, into the arguments of runs:
+// at most `most` whole batches; the examples left over are not used. Errors: INVALID_ARGUMENT for
+// fewer examples than one batch, and for tensors with different numbers of examples.
+std::vector<std::vector<Tensor>> batches_of(std::span<const Tensor> examples, int64_t batch,
+                                            int64_t most);
+
 // Quantizes a verified module. `batches` are the arguments of main, one list for each run of the
 // calibration. Errors: INVALID_ARGUMENT if the module has quantized types already or no product
 // with constant weights, if there are no batches, for arguments of another type or shape, and for

@@ -12,7 +12,8 @@ namespace {
 constexpr int kLevels = 255;  // steps between the 256 integers
 constexpr int kWeightLimit = 127;
 
-QuantizedWeights weights_of(const Tensor& weights, QuantizedType type) {
+QuantizedWeights weights_of(const Tensor& weights, QuantizedType type,
+                            std::span<const double> given = {}) {
   const Shape& shape = weights.shape();
   int64_t inner = 1;
   for (int i = type.axis + 1; type.axis >= 0 && i < shape.rank(); ++i) inner *= shape[i];
@@ -26,9 +27,9 @@ QuantizedWeights weights_of(const Tensor& weights, QuantizedType type) {
     double& most = largest[channel_of(i)];
     most = std::max(most, static_cast<double>(std::abs(in[i])));
   }
-  for (const double most : largest) {
+  for (size_t c = 0; c < largest.size(); ++c) {
     // A scale below f32's normal numbers has no inverse.
-    const double scale = most / kWeightLimit;
+    const double scale = given.empty() ? largest[c] / kWeightLimit : given[c];
     type.scales.push_back(scale < std::numeric_limits<float>::min() ? 1.0 : scale);
     type.zero_points.push_back(0);
   }
@@ -160,8 +161,8 @@ QuantizedTypePtr activation_type(const Range& range) {
   return per_tensor_type(DType::s8, scale, static_cast<int64_t>(zero));
 }
 
-QuantizedWeights quantize_weights(const Tensor& weights, int axis) {
-  return weights_of(weights, weight_type(axis));
+QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const double> scales) {
+  return weights_of(weights, weight_type(axis), scales);
 }
 
 QuantizedWeights quantize_table(const Tensor& weights) {

@@ -63,12 +63,13 @@ class Histogram {
 QuantizedTypePtr activation_type(const Range& range);
 
 // Signed 8-bit weights in [-127, 127], with the zero point 0 and one scale per index of `axis`:
-// the greatest magnitude / 127. A scale of only zeros is 1.
+// the greatest magnitude / 127, or those given. A scale of only zeros is 1.
 struct QuantizedWeights {
   Tensor values;  // s8
   QuantizedTypePtr type;
 };
-QuantizedWeights quantize_weights(const Tensor& weights, int axis);
+QuantizedWeights quantize_weights(const Tensor& weights, int axis,
+                                  std::span<const double> scales = {});
 // The same with one scale for the whole tensor.
 QuantizedWeights quantize_table(const Tensor& weights);
 

@@ -1,6 +1,7 @@
 #include "systole/quantize/rewriter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "systole/hlo/ir/builder.h"
@@ -144,7 +145,8 @@ class Rewriter {
     if (!has_types(layer)) return false;
     const Instruction& product = *layer.product;
     const Value lhs = integers(product.operand(0), b);
-    const QuantizedWeights weights = quantize_weights(scaled_weights(layer), layer.weight_axis);
+    const QuantizedWeights weights =
+        quantize_weights(scaled_weights(layer), layer.weight_axis, weight_scales(layer));
     const TensorType kernel_type{DType::s8, layer.weights.shape(), weights.type};
     const Value kernel =
         b.op(Opcode::constant, {}, hlo::ConstantAttrs{weights.values}, {kernel_type})->result();
@@ -163,6 +165,16 @@ class Rewriter {
     integers_[layer.output] =
         b.op(Opcode::uniform_quantize, {sums}, hlo::NoAttrs{}, {type})->result();
     return true;
+  }
+
+  // Those of training, by channel, times the folded factors; none without.
+  static std::vector<double> weight_scales(const Layer& layer) {
+    std::vector<double> scales;
+    for (size_t c = 0; !layer.weight_scales.empty() && c < layer.scale.size(); ++c) {
+      scales.push_back(layer.weight_scales[layer.weight_scales.size() == 1 ? 0 : c] *
+                       std::abs(static_cast<double>(layer.scale[c])));
+    }
+    return scales;
   }
 
   static Tensor scaled_weights(const Layer& layer) {
