@@ -275,6 +275,26 @@ inline Output dropout(const Input& inputs, double rate, DropoutOptions options =
   return dropout(inputs, options);
 }
 
+struct FakeQuantOptions {
+  double momentum = 0.99;  // of the moving range
+  // The moving range before the first step.
+  double min = -6;
+  double max = 6;
+  int64_t num_bits = 8;
+  Training training = false;
+  std::string name = {};
+  Reuse reuse = Reuse::inherit;
+};
+// Rounds activations as integers of so many bits would, for quantization-aware training: within
+// the range of the batch when training, otherwise within the moving range, the variables
+// "fake_quant/min" and "fake_quant/max". The range includes 0. Gradients pass straight through.
+// The updates of the range are in the collection update_ops, as batch_normalization's.
+// (tf.contrib.quantize)
+Output fake_quant(const Input& inputs, const FakeQuantOptions& options = {});
+// Rounds weights to 2^num_bits - 1 values, symmetric around 0, of the greatest magnitude of each
+// index of the last dimension.
+Output fake_quant_weights(const Input& weights, int64_t num_bits = 8);
+
 struct FlattenOptions {
   std::string name = {};
 };
