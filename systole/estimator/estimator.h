@@ -28,6 +28,7 @@
 #include "systole/estimator/params.h"
 #include "systole/estimator/spec.h"
 #include "systole/estimator/tpu_context.h"
+#include "systole/quantize/quantize.h"
 #include "systole/train/loop/capture_hook.h"
 
 namespace systole {
@@ -114,6 +115,17 @@ struct EvaluateOptions {
   std::string name = {};             // summaries are in model_dir/eval_<name>
 };
 
+// Predictions by 8-bit integers: docs/quantization.md.
+struct QuantizedPredictOptions {
+  // Examples with which the ranges of values are measured, as predict()'s; labels are ignored. A
+  // few hundred are enough.
+  InputFn calibration_input_fn = nullptr;
+  int64_t batches = 16;  // of one replica, at most
+  quantize::Options quantization = {};
+  // A backend of the runtime. All compute the same bits; tpu_v1 is the model of TPU v1.
+  std::string device = "tpu_v1";
+};
+
 struct PredictOptions {
   // The predictions to return; empty: all.
   std::vector<std::string> predict_keys = {};
@@ -121,6 +133,9 @@ struct PredictOptions {
   std::string checkpoint_path = {};
   // false: the range iterates over batches; the last may be smaller.
   bool yield_single_examples = true;
+  // The model is quantized before the first prediction. Errors of predict(), besides those of
+  // quantize::quantize(): UNIMPLEMENTED for a model with a host_call and for hooks with fetches.
+  std::optional<QuantizedPredictOptions> quantized = std::nullopt;
 };
 
 struct ExportSavedModelOptions {

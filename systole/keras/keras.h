@@ -35,6 +35,7 @@
 #include "systole/keras/preprocessing/sequence.h"
 #include "systole/keras/preprocessing/text.h"
 #include "systole/keras/preprocessing/utils.h"
+#include "systole/keras/quantized/quantized_model.h"
 #include "systole/keras/seed.h"
 #include "systole/keras/tpu/keras_support.h"
 #include "systole/keras/training/callbacks.h"

@@ -5,6 +5,7 @@
 #include "systole/base/log.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/modes/host_calls.h"
+#include "systole/estimator/modes/quantized_predictions.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/watchdog.h"
 
@@ -28,6 +29,7 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
+  std::optional<estimator::QuantizedPredictions> quantized;  // in place of the built runner
   std::optional<data::StepFeed> feed;
   std::optional<train::HookRunner> hooks;
   bool single_examples = true;
@@ -114,8 +116,8 @@ void Predictor::call_host(std::span<const Tensor> fetched, train::Heartbeat& hea
 // Returns the values for hooks.
 std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
                                          train::Heartbeat& heartbeat) {
-  const std::span<const Tensor> all =
-      heartbeat.launch(batches, 1, [&] { return built->runner->run(batch); });
+  const std::span<const Tensor> all = heartbeat.launch(
+      batches, 1, [&] { return quantized ? quantized->run(batch) : built->runner->run(batch); });
   const std::vector<Output> of_predictions = predictions.flatten();
   const auto results = all.first(of_predictions.size());
   const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
@@ -198,6 +200,16 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   fetches.insert(fetches.end(), seen.begin(), seen.end());
   fetches.insert(fetches.end(), of_host.begin(), of_host.end());
   restore(built.model, *built.session, prefix);
+  if (predict.quantized) {
+    if (!seen.empty() || !of_host.empty()) {
+      throw unimplemented(
+          "predict: values for hooks and host_call from a quantized model, got {}, expected none",
+          seen.size() + of_host.size());
+    }
+    predictor->quantized.emplace(built, predictor->input, fetches,
+                                 make_input(predict.quantized->calibration_input_fn, Mode::predict),
+                                 *predict.quantized);
+  }
   predictor->hooks->start(*built.session, 0);
   predictor->feed.emplace(
       estimator::step_source(predictor->input, /*pad=*/true),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "systole/hlo/ir/module.h"
 #include "systole/keras/files/options.h"
 #include "systole/keras/layer.h"
 #include "systole/keras/models/network.h"
@@ -112,6 +113,10 @@ class Model : public Layer {
                        const std::vector<Tensor>& sample_weight = {}) const;
   Tensor predict_on_batch(const ArrayList& x) const;
   std::vector<std::string> metrics_names() const;
+  // Returns main(inputs) -> (outputs), the predictions for `batch_size` examples, with the weights
+  // as constants: to quantize, to compile for another device. Errors: FAILED_PRECONDITION for a
+  // model whose input shapes are not known; those of Trainer::inference_module().
+  std::unique_ptr<hlo::Module> inference_module(int64_t batch_size) const;
 
   // Writes the model to one HDF5 file: see save_model() in files/saving.h.
   void save(const std::string& path, const SaveOptions& options = {}) const;

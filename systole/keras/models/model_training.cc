@@ -279,4 +279,21 @@ Tensor Model::predict_on_batch(const ArrayList& x) const {
   return only_output(rows.take());
 }
 
+std::unique_ptr<hlo::Module> Model::inference_module(int64_t batch_size) const {
+  std::vector<TensorType> types = model()->input_types();
+  if (types.empty()) {
+    throw make_error(Code::failed_precondition,
+                     "model '{}': input shape, got none, expected one: give the first layer an "
+                     "input_shape or call the model on data",
+                     name());
+  }
+  for (TensorType& type : types) type.shape.set_dim(0, batch_size);
+  for (const TensorType& type : types) {
+    if (type.shape.is_static()) continue;
+    throw make_error(Code::failed_precondition,
+                     "model '{}': input, got {}, expected a static shape", name(), type);
+  }
+  return trainer_or_bare().inference_module(types);
+}
+
 }  // namespace systole::keras

@@ -11,6 +11,7 @@
 #include "systole/keras/seed.h"
 #include "systole/keras/training/step_values.h"
 #include "systole/train/example_mask.h"
+#include "systole/train/inference_program.h"
 #include "systole/train/replicas.h"
 
 namespace systole::keras {
@@ -215,6 +216,18 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
     held_[index_of_.at(weight.get())].version = weight->version();
   }
   return loop.results();
+}
+
+std::unique_ptr<hlo::Module> Trainer::inference_module(const std::vector<TensorType>& x) {
+  const Program program = build(Phase::predict, {.x = x, .y = {}, .weights = {}});
+  if (!program.targets.empty()) {
+    throw invalid_argument(
+        "inference program: model '{}', got states between batches, expected none", model_.name());
+  }
+  upload();
+  std::vector<Feed> feeds;
+  for (size_t i = 0; i < x.size(); ++i) feeds.push_back({program.inputs[i], x[i]});
+  return inference_program(*session_, program.fetches, feeds);
 }
 
 std::vector<Variable> Trainer::variables() const {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "systole/hlo/ir/module.h"
 #include "systole/keras/functions/loss.h"
 #include "systole/keras/functions/metric.h"
 #include "systole/keras/models/network.h"
@@ -128,6 +129,10 @@ class Trainer : public WeightHolder {
   // [steps, replicas, batch, ...].
   std::span<const Tensor> run(Phase phase, const BatchShape& shape, std::span<const Tensor> inputs,
                               int64_t steps);
+
+  // The predictions for batches of these types as a program, with the weights as constants. Errors:
+  // INVALID_ARGUMENT for a model with states; those of inference_program().
+  std::unique_ptr<hlo::Module> inference_module(const std::vector<TensorType>& x);
 
   void release_weights() override;
 

@@ -14,8 +14,8 @@ EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                          .optimize = options.optimize,
                          .num_threads = num_threads,
                          .profile = options.profile,
-                         .ops = ops,
-                         .processes = options.processes};
+                         .processes = options.processes,
+                         .ops = ops};
   FunctionEmitter main(program, "main");
   emit_steps(main, module.entry());
   main.begin_step({});
