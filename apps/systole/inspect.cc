@@ -14,10 +14,11 @@ const Command kInspectCommand{
 
 const Command kPredictCommand{
     .name = "predict",
-    .summary = "Runs a SavedModel on a file, or a model of a configuration file on its data",
+    .summary = "Runs a SavedModel or a program on a file, or a configured model on its data",
     .add = add_predict_command,
     .examples = {"examples/configs/iris.yaml --count 5", "runs/1/export --input flowers.npy",
-                 "runs/1/export --input a=a.npy --input b=b.npy --output answers"},
+                 "runs/1/export --input a=a.npy --input b=b.npy --output answers",
+                 "model.mlir --input images.npy --device tpu_v1"},
 };
 
 }  // namespace systole::app

@@ -10,9 +10,11 @@
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/inspect/kind.h"
 #include "apps/systole/inspect/predict_input.h"
+#include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/keras/files/saving.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {
@@ -26,6 +28,8 @@ struct QuantizeOptions {
   double percentile = 99.99;
   std::string rounding = "tflite";
   std::string signature;
+  std::string checkpoint;
+  TrainingOverrides overrides;
   int64_t batch = 32;
   int64_t batches = 16;
 };
@@ -37,81 +41,97 @@ std::optional<FixedPointRounding> rounding_from_name(const std::string& name) {
   throw invalid_argument("--rounding, got '{}', expected tflite, single or stablehlo", name);
 }
 
-// The rows [first, first + count) of every input.
-NamedTensors rows_of(const NamedTensors& data, int64_t first, int64_t count) {
-  NamedTensors rows;
-  for (const auto& [name, tensor] : data) rows[name] = tensor.slice(first, first + count);
-  return rows;
-}
-
-int64_t examples_of(const NamedTensors& data) {
-  std::optional<int64_t> examples;
-  for (const auto& [name, tensor] : data) {
-    const int64_t rows = tensor.rank() > 0 ? tensor.dim(0) : 0;
-    if (rows != examples.value_or(rows)) {
-      throw invalid_argument("--data: examples of '{}', got {}, expected {}, as of the others",
-                             name, rows, *examples);
-    }
-    examples = rows;
-  }
-  return examples.value_or(0);
-}
-
 struct LoadedModel {
   std::unique_ptr<hlo::Module> module;
-  NamedTensors data;  // by name, in the order of main's parameters
+  std::vector<Tensor> data;  // the examples, in the order of main's parameters
   int64_t batch = 0;
 };
 
-// A StableHLO program has the batch of its first parameter. Its inputs are arg0, arg1...
+std::vector<Tensor> values_of(const NamedTensors& named) {
+  std::vector<Tensor> values;
+  for (const auto& [name, tensor] : named) values.push_back(tensor);
+  return values;
+}
+
+// --batch, or all examples if there are fewer.
+int64_t batch_of(const QuantizeOptions& options, const std::vector<Tensor>& data) {
+  const int64_t rows = data.empty() || data[0].rank() == 0 ? 0 : data[0].dim(0);
+  if (rows == 0) throw invalid_argument("--data: examples, got none, expected some");
+  return std::min(options.batch, rows);
+}
+
+// A StableHLO program has the batch of its first parameter.
 LoadedModel load_program(const QuantizeOptions& options) {
   LoadedModel loaded{.module = read_program(options.model), .data = {}};
-  const hlo::Computation& main = loaded.module->entry();
-  if (main.num_parameters() == 0 || main.num_parameters() > 10) {
-    throw invalid_argument("{}: parameters of main, got {}, expected 1 to 10", options.model,
-                           main.num_parameters());
-  }
-  SignatureInfo signature;
-  for (int i = 0; i < main.num_parameters(); ++i) {
-    const TensorType& type = main.parameter(i).type();
-    if (type.shape.rank() == 0) {
-      throw invalid_argument("{}: parameter {}, got {}, expected a batch of examples",
-                             options.model, i, type);
-    }
-    Shape shape = type.shape;
-    shape.set_dim(0, kUnknown);
-    signature.inputs[fmt::format("arg{}", i)] = {
-        .name = "",
-        .dtype_name = std::string(dtype_info(type.dtype).tf_name),
-        .dtype = type.dtype,
-        .shape = shape};
-  }
-  loaded.data = read_predict_inputs(default_file_system(), signature, options.data);
-  loaded.batch = main.parameter(0).shape()[0];
+  loaded.data = values_of(read_predict_inputs(
+      default_file_system(), signature_of_program(*loaded.module, options.model), options.data));
+  loaded.batch = loaded.module->entry().parameter(0).shape()[0];
   return loaded;
 }
 
 LoadedModel load_saved_model(const QuantizeOptions& options, const std::string& path) {
   SavedModel model(path);
   LoadedModel loaded;
-  loaded.data =
+  const NamedTensors data =
       read_predict_inputs(default_file_system(), model.signature(options.signature), options.data);
-  loaded.batch = std::min(options.batch, std::max<int64_t>(examples_of(loaded.data), 1));
-  if (examples_of(loaded.data) > 0) {
-    loaded.module = model.program(rows_of(loaded.data, 0, loaded.batch), options.signature);
-  }
+  loaded.data = values_of(data);
+  loaded.batch = batch_of(options, loaded.data);
+  NamedTensors first;
+  for (const auto& [name, tensor] : data) first[name] = tensor.slice(0, loaded.batch);
+  loaded.module = model.program(first, options.signature);
   return loaded;
 }
 
+// The model of a configuration file with its checkpoint.
+LoadedModel load_config(const QuantizeOptions& options) {
+  const TrainingConfig config = read_training_config(options.model, options.overrides);
+  TPUEstimator estimator(config.estimator);
+  return load_saved_model(options,
+                          export_model(config, estimator, "mem://quantize", options.checkpoint));
+}
+
+LoadedModel load_keras(const QuantizeOptions& options) {
+  const keras::Model model = keras::load_model(options.model, {.compile = false});
+  const std::vector<std::string> names = model.input_names();
+  const std::vector<TensorType> types = model.model()->input_types();
+  SignatureInfo signature;
+  for (size_t i = 0; i < types.size(); ++i) {
+    signature.inputs[names.at(i)] = {.name = "",
+                                     .dtype_name = std::string(dtype_info(types[i].dtype).tf_name),
+                                     .dtype = types[i].dtype,
+                                     .shape = types[i].shape};
+  }
+  const NamedTensors data = read_predict_inputs(default_file_system(), signature, options.data);
+  LoadedModel loaded;
+  for (const std::string& name : names) loaded.data.push_back(data.at(name));
+  loaded.batch = batch_of(options, loaded.data);
+  loaded.module = model.inference_module(loaded.batch);
+  return loaded;
+}
+
+bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view e) { return path.ends_with(e); });
+}
+
 LoadedModel load(const QuantizeOptions& options) {
-  const bool program = options.model.ends_with(".mlir") || options.model.ends_with(".mlirbc");
-  if (program) return load_program(options);
-  const FoundFile found = find_file(default_file_system(), options.model);
+  const std::string& path = options.model;
+  const bool config = ends_with_any(path, {".yaml", ".yml"});
+  if (!config && (!options.checkpoint.empty() || !options.overrides.set.empty() ||
+                  options.overrides.model_dir)) {
+    throw UsageError(fmt::format(
+        "--checkpoint_path, --set or --model_dir, got one with '{}', expected none: they are for a "
+        "configuration file",
+        path));
+  }
+  if (config) return load_config(options);
+  if (ends_with_any(path, {".mlir", ".mlirbc"})) return load_program(options);
+  if (ends_with_any(path, {".h5", ".hdf5", ".keras"})) return load_keras(options);
+  const FoundFile found = find_file(default_file_system(), path);
   if (found.kind == FileKind::saved_model) return load_saved_model(options, found.path);
   throw invalid_argument(
-      "{}: model, got a file of kind '{}', expected a SavedModel (systole export writes one from a "
-      "checkpoint) or a StableHLO program (.mlir, .mlirbc)",
-      options.model, to_string(found.kind));
+      "{}: model, got a file of kind '{}', expected a SavedModel, a Keras model (.h5), a StableHLO "
+      "program (.mlir, .mlirbc), or, for a checkpoint, the configuration file of its model (.yaml)",
+      path, to_string(found.kind));
 }
 
 void quantize_model(const QuantizeOptions& options) {
@@ -119,33 +139,21 @@ void quantize_model(const QuantizeOptions& options) {
                                  .percentile = options.percentile,
                                  .rounding = rounding_from_name(options.rounding)};
   const LoadedModel loaded = load(options);
-  const int64_t examples = examples_of(loaded.data);
-  if (examples < loaded.batch || examples == 0) {
-    throw invalid_argument("--data: examples, got {}, expected at least {}, one batch", examples,
-                           std::max<int64_t>(loaded.batch, 1));
-  }
-  const int64_t count = std::min(examples / loaded.batch, options.batches);
-  std::vector<std::vector<Tensor>> batches;
-  for (int64_t i = 0; i < count; ++i) {
-    std::vector<Tensor> arguments;
-    for (const auto& [name, tensor] : rows_of(loaded.data, i * loaded.batch, loaded.batch)) {
-      arguments.push_back(tensor);
-    }
-    batches.push_back(std::move(arguments));
-  }
+  const auto batches = quantize::batches_of(loaded.data, loaded.batch, options.batches);
   const quantize::Quantized quantized = quantize::quantize(*loaded.module, batches, wanted);
   const std::string text = hlo::print(*quantized.module);
   write_file_atomically(default_file_system(), options.output, text);
   fmt::print("{}calibrated on {} of {} examples; program of {} examples in {}\n",
-             quantized.report.to_string(), count * loaded.batch, examples, loaded.batch,
-             options.output);
+             quantized.report.to_string(), std::ssize(batches) * loaded.batch,
+             loaded.data[0].dim(0), loaded.batch, options.output);
 }
 
 void add_quantize_command(CommandLine& line) {
   auto options = std::make_shared<QuantizeOptions>();
   line.option("model", options->model,
-              "A SavedModel, a folder of exports (the newest is used), or a StableHLO program with "
-              "its weights as constants (.mlir, .mlirbc)")
+              "A SavedModel, a folder of exports (the newest is used), a Keras model (.h5), a "
+              "configuration file with its checkpoint (.yaml), or a StableHLO program with its "
+              "weights as constants (.mlir, .mlirbc)")
       .required();
   line.option(
           "--data", options->data,
@@ -167,7 +175,12 @@ void add_quantize_command(CommandLine& line) {
   line.option("--signature", options->signature,
               "Signature of a SavedModel; by default serving_default, or the only one")
       .value_name("NAME");
-  line.option("--batch", options->batch, "Examples per run of the program, of a SavedModel")
+  line.option("--checkpoint_path", options->checkpoint,
+              "Checkpoint of a configuration file's model; by default the latest")
+      .value_name("PREFIX");
+  add_config_overrides(line, options->overrides);
+  line.option("--batch", options->batch,
+              "Examples per run of the program; a StableHLO program has its own")
       .positive();
   line.option("--batches", options->batches, "Batches to calibrate with, at most").positive();
   line.on_run([options] { quantize_model(*options); });
@@ -180,6 +193,8 @@ const Command kQuantizeCommand{
     .summary = "Makes an 8-bit program of a trained model",
     .add = add_quantize_command,
     .examples = {"exports/1700000000 --data images.npy --out model.mlir",
+                 "imdb.h5 --data reviews.npy --out model.mlir",
+                 "examples/configs/iris.yaml --data flowers.csv --out model.mlir",
                  "model.mlir --data images.npy --method percentile --out model_int8.mlir"}};
 
 }  // namespace systole::app

@@ -1,4 +1,5 @@
-// systole predict: runs a SavedModel on an input, or a model of a configuration file on its data.
+// systole predict: runs a SavedModel or a StableHLO program on an input, or a model of a
+// configuration file on its data.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -7,15 +8,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/systole/hlo/programs.h"
 #include "apps/systole/inspect/describe.h"
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/predict_input.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
+#include "systole/hlo/passes/expand_quantized.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/wire/slice_copy.h"
+#include "systole/runtime/batched_program.h"
 #include "systole/train/loop/progress_hook.h"
 
 namespace systole::app {
@@ -25,6 +29,7 @@ struct PredictOptions {
   ConfigOptions config;  // its path is the model, of either kind
   std::vector<std::string> inputs;
   std::string signature;
+  std::string device = "cpu";
   std::string output;
   std::optional<int64_t> count;  // all when absent
 };
@@ -49,6 +54,16 @@ void print_lines(const NamedTensors& outputs, int64_t count) {
       return tensor.slice(row, row + 1).reshape(Shape(std::move(dims)));
     });
   }
+}
+
+// TPU v1 computes with 8-bit integers alone.
+void refuse_float_model(const PredictOptions& options, std::string_view kind) {
+  if (options.device != "tpu_v1") return;
+  throw invalid_argument(
+      "{}: model for tpu_v1, got {} of floating-point numbers, expected an 8-bit program: "
+      "'systole quantize {} --data EXAMPLES.npy --out model.mlir' makes one, and 'systole predict "
+      "model.mlir --device tpu_v1' runs it",
+      options.config.path, kind, options.config.path);
 }
 
 // What is for models of the other kind is not passed over in silence.
@@ -138,19 +153,55 @@ void predict_batches(SavedModel& model, const PredictOptions& options, const Nam
   progress.finish();
 }
 
+void write_outputs(const NamedTensors& outputs, const std::string& folder) {
+  FileSystem& files = default_file_system();
+  files.make_directories(folder);
+  for (const auto& [name, tensor] : outputs) {
+    const std::string path = join_path(folder, name + ".npy");
+    write_npy(files, path, tensor);
+    fmt::print("{}: {} in {}\n", name, tensor.type(), path);
+  }
+}
+
+// Outputs are result0, result1...
+void predict_program(const PredictOptions& options) {
+  check_saved_model_options(options);
+  const std::string& path = options.config.path;
+  if (!options.signature.empty()) {
+    throw UsageError(
+        fmt::format("--signature, got one with '{}', expected it with a SavedModel", path));
+  }
+  const auto module = read_program(path);
+  if (!hlo::has_quantized_types(*module)) refuse_float_model(options, "a program");
+  const NamedTensors data = read_predict_inputs(
+      default_file_system(), signature_of_program(*module, path), options.inputs);
+  std::vector<Tensor> inputs;
+  for (const auto& [name, tensor] : data) {
+    const int64_t most = options.count.value_or(INT64_MAX);
+    inputs.push_back(tensor.rank() > 0 ? tensor.slice(0, std::min(most, tensor.dim(0))) : tensor);
+  }
+  const runtime::BatchedProgram program(backend(options.device), *module);
+  const std::vector<Tensor> results = program.run(inputs);
+  NamedTensors outputs;
+  for (size_t i = 0; i < results.size(); ++i) outputs[fmt::format("result{}", i)] = results[i];
+  if (options.output.empty()) return print_lines(outputs, INT64_MAX);
+  write_outputs(outputs, options.output);
+}
+
 void predict_saved_model(const PredictOptions& options) {
   FileSystem& files = default_file_system();
   const FoundFile found = find_file(files, options.config.path);
+  if (found.kind == FileKind::hlo) return predict_program(options);
   if (found.kind != FileKind::saved_model) {
     throw invalid_argument(
-        "{}: model, got a file of kind '{}', expected a SavedModel (systole export writes one) or "
-        "a "
-        "configuration file (.yaml)",
+        "{}: model, got a file of kind '{}', expected a SavedModel (systole export writes one), "
+        "a StableHLO program (.mlir, .mlirbc) or a configuration file (.yaml)",
         options.config.path, to_string(found.kind));
   }
   check_saved_model_options(options);
+  refuse_float_model(options, "a SavedModel");
   if (found.path != options.config.path) log_info("predict: {}", found.path);
-  SavedModel model(found.path);
+  SavedModel model(found.path, {.target = options.device == "cpu" ? "" : options.device});
   const SignatureInfo& signature = model.signature(options.signature);
   const NamedTensors inputs = read_predict_inputs(files, signature, options.inputs);
   std::vector<NamedTensors> batches;
@@ -162,13 +213,9 @@ void predict_saved_model(const PredictOptions& options) {
     }
   });
   if (options.output.empty()) return;
-  files.make_directories(options.output);
-  for (const auto& [name, first] : batches.at(0)) {
-    const Tensor whole = joined(batches, name);
-    const std::string path = join_path(options.output, name + ".npy");
-    write_npy(files, path, whole);
-    fmt::print("{}: {} in {}\n", name, whole.type(), path);
-  }
+  NamedTensors whole;
+  for (const auto& [name, first] : batches.at(0)) whole[name] = joined(batches, name);
+  write_outputs(whole, options.output);
 }
 
 // A line of JSON for each example of the file's data.
@@ -179,6 +226,13 @@ void predict_config(const PredictOptions& options) {
         fmt::format("--input, --signature or --output, got one with '{}', expected none: a "
                     "configuration file names its data",
                     path));
+  }
+  refuse_float_model(options, "a model");
+  if (options.device != "cpu") {
+    throw UsageError(
+        fmt::format("--device, got '{}' with '{}', expected none: estimator.master of "
+                    "the file names the device",
+                    options.device, path));
   }
   const TrainingConfig config = options.config.read();
   TPUEstimator estimator(config.estimator);
@@ -212,11 +266,12 @@ void predict(const PredictOptions& options) {
 void add_predict_command(CommandLine& line) {
   auto options = std::make_shared<PredictOptions>();
   line.option("model", options->config.path,
-              "A SavedModel, a folder of exports (the newest is used), or a configuration file of "
-              "systole train (.yaml)")
+              "A SavedModel, a folder of exports (the newest is used), a StableHLO program (.mlir, "
+              ".mlirbc), or a configuration file of systole train (.yaml)")
       .required();
   line.option("--input", options->inputs,
-              "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; for a SavedModel")
+              "FILE or NAME=FILE: .npy, .csv or TFRecords of tf.Examples; not for a configuration "
+              "file. The inputs of a program are arg0, arg1...")
       .value_name("[NAME=]FILE")
       .one_each();
   const CommandLineOption count =
@@ -224,8 +279,13 @@ void add_predict_command(CommandLine& line) {
   line.option("--signature", options->signature,
               "Signature of a SavedModel; by default serving_default, or the only one")
       .value_name("NAME");
+  line.option("--device", options->device,
+              "Of a program: cpu|reference|tpu_v1|pjrt:PLUGIN; of a SavedModel: cpu, or the target "
+              "of a session. tpu_v1 runs what systole quantize writes")
+      .value_name("DEVICE")
+      .show_default();
   line.option("--output", options->output,
-              "Folder for the outputs of a SavedModel, as NAME.npy; by default prints a line of "
+              "Folder for the outputs, as NAME.npy; by default prints a line of "
               "JSON for each example")
       .value_name("FOLDER")
       .excludes(count);

@@ -180,4 +180,28 @@ NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& s
   return inputs;
 }
 
+SignatureInfo signature_of_program(const hlo::Module& program, const std::string& path) {
+  const hlo::Computation& main = program.entry();
+  if (main.num_parameters() == 0 || main.num_parameters() > 10) {
+    throw invalid_argument("{}: parameters of main, got {}, expected 1 to 10", path,
+                           main.num_parameters());
+  }
+  SignatureInfo signature;
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    const TensorType& type = main.parameter(i).type();
+    if (type.shape.rank() == 0) {
+      throw invalid_argument("{}: parameter {}, got {}, expected a batch of examples", path, i,
+                             type);
+    }
+    Shape shape = type.shape;
+    shape.set_dim(0, kUnknown);
+    signature.inputs[fmt::format("arg{}", i)] = {
+        .name = "",
+        .dtype_name = std::string(dtype_info(type.dtype).tf_name),
+        .dtype = type.dtype,
+        .shape = shape};
+  }
+  return signature;
+}
+
 }  // namespace systole::app

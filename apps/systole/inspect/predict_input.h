@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
+#include "systole/hlo/ir/module.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/train/saved_model.h"
 
@@ -19,5 +20,10 @@ namespace systole::app {
 // inputs.
 NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& signature,
                                  const std::vector<std::string>& specs);
+
+// Returns the inputs of a StableHLO program as a signature: arg0, arg1..., with a first dimension
+// of any size. Errors: INVALID_ARGUMENT for a main without parameters or with more than ten, and
+// for scalars.
+SignatureInfo signature_of_program(const hlo::Module& program, const std::string& path);
 
 }  // namespace systole::app

@@ -15,19 +15,23 @@ struct ExportCommand {
 void run_export(const ExportCommand& command) {
   const TrainingConfig config = command.config.read();
   TPUEstimator estimator(config.estimator);
+  const std::string base =
+      command.output.empty() ? estimator.model_dir() + "/export" : command.output;
+  fmt::print("{}\n", export_model(config, estimator, base, command.checkpoint));
+}
+
+}  // namespace
+
+std::string export_model(const TrainingConfig& config, TPUEstimator& estimator,
+                         const std::string& base, const std::string& checkpoint) {
   const Nest<TensorType> batches = config.features.map([](const TensorType& type) {
     Dims dims = {kUnknown};
     dims.insert(dims.end(), type.shape.begin(), type.shape.end());
     return TensorType{type.dtype, Shape(std::move(dims))};
   });
-  const std::string base =
-      command.output.empty() ? estimator.model_dir() + "/export" : command.output;
-  fmt::print("{}\n", estimator.export_saved_model(
-                         base, estimator::build_raw_serving_input_receiver_fn(batches),
-                         {.checkpoint_path = command.checkpoint}));
+  return estimator.export_saved_model(base, estimator::build_raw_serving_input_receiver_fn(batches),
+                                      {.checkpoint_path = checkpoint});
 }
-
-}  // namespace
 
 void add_export_command(CommandLine& line) {
   auto command = std::make_shared<ExportCommand>();

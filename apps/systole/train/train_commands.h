@@ -12,6 +12,11 @@ void add_export_command(CommandLine& line);
 void add_check_command(CommandLine& line);
 void add_profile_command(CommandLine& line);
 
+// Writes the model of a configuration file as a SavedModel below `base` and returns its folder.
+// `checkpoint`: empty for the latest. Errors: those of TPUEstimator::export_saved_model().
+std::string export_model(const TrainingConfig& config, TPUEstimator& estimator,
+                         const std::string& base, const std::string& checkpoint);
+
 // Options of all commands.
 struct ConfigOptions {
   std::string path;

@@ -228,6 +228,26 @@ double ops_per_second(const Counters& counters, const MachineConfig& config) {
   return counters.cycles > 0 ? 2 * counters.multiply_adds / counters.cycles * config.clock_hz : 0;
 }
 
+std::string counters_table(const std::string& name, const Counters& counters,
+                           const MachineConfig& config) {
+  std::string text =
+      fmt::format("{}: {:.0f} cycles, {:.1f} us, {:.2f} TOPS of {:.2f}\n", name, counters.cycles,
+                  counters.cycles / config.clock_hz * 1e6, ops_per_second(counters, config) * 1e-12,
+                  config.peak_ops() * 1e-12);
+  const std::pair<const char*, double> rows[] = {
+      {"1 array active", counters.active},       {"2 useful products", counters.useful},
+      {"3 unused products", counters.unused()},  {"4 weight stall", counters.weight_stall},
+      {"5 weight shift", counters.weight_shift}, {"6 non-matrix", counters.non_matrix},
+      {"7 RAW stalls", counters.raw_stall},      {"8 input data stalls", counters.input_stall}};
+  for (const auto& [what, cycles] : rows)
+    text += fmt::format("  {:<24}{:6.1f} %\n", what, counters.percent(cycles));
+  return text +
+         fmt::format(
+             "  {} weight tiles, {:.1f} KiB in, {:.1f} KiB out, {:.2f} MiB of the Unified Buffer\n",
+             counters.tiles, counters.host_in_bytes / 1024, counters.host_out_bytes / 1024,
+             static_cast<double>(counters.buffer_bytes) / (1024.0 * 1024.0));
+}
+
 TimingReport simulate(const Program& program, const MachineConfig& config, bool timeline) {
   config.check();
   if (program.array != config.array) {

@@ -53,6 +53,11 @@ struct Counters {
 // Operations a second, two for a multiply-add: row 9.
 double ops_per_second(const Counters& counters, const MachineConfig& config);
 
+// A table of the counters with the rows of the paper's table 3, a line each, under a line with the
+// name, the cycles, the time and the rate.
+std::string counters_table(const std::string& name, const Counters& counters,
+                           const MachineConfig& config);
+
 // What a unit did from `begin` to `end`, in cycles.
 struct TimelineEvent {
   Unit unit = Unit::host_in;
