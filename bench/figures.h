@@ -48,6 +48,7 @@ void add_cnn_figures();
 void add_conv_figures();
 void add_embedding_figures();
 void add_input_figures();
+void add_int8_figures();
 void add_iris_figures();
 void add_jpeg_figures();
 void add_keras_figures();

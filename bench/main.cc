@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   bench::add_checkpoint_figures();
   bench::add_embedding_figures();
   bench::add_input_figures();
+  bench::add_int8_figures();
   bench::add_iris_figures();
   bench::add_cnn_figures();
   bench::add_conv_figures();
