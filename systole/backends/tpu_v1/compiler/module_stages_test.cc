@@ -170,6 +170,38 @@ TEST(TpuModule, LstmCell) {
   compare_with_reference(maker);
 }
 
+// A GRU cell with 16-bit state: h' = z h + (1 - z) tanh(x W + (r h) U). 1 - z is -1 z + 1.
+TEST(TpuModule, GruCell) {
+  QuantizedMaker maker(6, "tflite");
+  const int64_t width = 10;
+  const auto fixed = [](const Shape& shape, int bits) {
+    return TensorType{DType::s16, shape, per_tensor_type(DType::s16, std::ldexp(1.0, -bits), 0)};
+  };
+  const TensorType unit = fixed(Shape({6, width}), 15);
+  const TensorType sums = fixed(Shape({6, width}), 12);
+  const TensorType joined = fixed(Shape({6, 2 * width}), 15);
+  const auto constant = [&](const TensorType& type, int64_t value) {
+    return maker.constant(type, maker.integers(type.dtype, type.shape, value, value));
+  };
+  const auto joins = [&](Value a, Value b) {
+    return maker.op(hlo::Opcode::concatenate, {a, b}, joined, hlo::ConcatenateAttrs{1});
+  };
+  const Value x = maker.main.add_parameter(unit);
+  const Value h = maker.main.add_parameter(unit);
+  const Value xh = joins(x, h);
+  const Value z = maker.op(hlo::Opcode::logistic, {maker.dense(xh, width, sums)}, unit);
+  const Value r = maker.op(hlo::Opcode::logistic, {maker.dense(xh, width, sums)}, unit);
+  const Value kept = maker.op(hlo::Opcode::multiply, {r, h}, unit);
+  const Value next = maker.op(hlo::Opcode::tanh, {maker.dense(joins(x, kept), width, sums)}, unit);
+  const Value minus = maker.op(hlo::Opcode::multiply, {z, constant(unit, -32768)}, unit);
+  const Value rest =
+      maker.op(hlo::Opcode::add, {minus, constant(fixed(unit.shape, 14), 1 << 14)}, unit);
+  const Value old = maker.op(hlo::Opcode::multiply, {z, h}, unit);
+  const Value fresh = maker.op(hlo::Opcode::multiply, {rest, next}, unit);
+  maker.main.set_results({maker.op(hlo::Opcode::add, {old, fresh}, unit)});
+  compare_with_reference(maker);
+}
+
 // A loop of 4 steps: x of a step is a row of the input.
 TEST(TpuModule, LoopsAreUnrolled) {
   QuantizedMaker maker(5, "single");
