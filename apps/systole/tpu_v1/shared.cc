@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
@@ -13,6 +14,9 @@ void MachineOptions::add(CommandLine& line) {
   line.option("--machine", preset, "The machine")
       .one_of({"tpu_v1", "tpu_v1_30gib", "tpu_v1_gddr5"})
       .show_default();
+  line.option("--array", array, "Rows and columns of the matrix unit; a program file has its own")
+      .value_name("CELLS")
+      .not_negative();
   line.option("--memory", memory_gb, "Bandwidth of the weight memory")
       .value_name("GB/S")
       .not_negative();
@@ -23,6 +27,7 @@ void MachineOptions::add(CommandLine& line) {
 
 tpu_v1::MachineConfig MachineOptions::machine() const {
   tpu_v1::MachineConfig machine = tpu_v1::machine_preset(preset);
+  if (array > 0) machine.array = static_cast<int>(std::min<int64_t>(array, 1 << 20));
   if (memory_gb > 0) machine.weight_bandwidth = memory_gb * 1e9;
   if (clock_mhz > 0) machine.clock_hz = clock_mhz * 1e6;
   if (fifo > 0) machine.fifo_tiles = static_cast<int>(fifo);

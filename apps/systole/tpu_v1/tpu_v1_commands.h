@@ -26,7 +26,8 @@ void add_tpu_v1_opentpu_command(CommandLine& line);
 // The machine that a command models. add() declares --machine and options for single sizes.
 struct MachineOptions {
   std::string preset = "tpu_v1";
-  double memory_gb = 0;  // 0: the preset's
+  int64_t array = 0;  // 0, here and below: the preset's
+  double memory_gb = 0;
   double clock_mhz = 0;
   int64_t fifo = 0;
   int64_t accumulators = 0;

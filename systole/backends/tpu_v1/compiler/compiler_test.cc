@@ -242,6 +242,12 @@ TEST(TpuCompiler, NamesTheLayerThatDoesNotFit) {
   maker.network.outputs = {maker.product({x}, {}, 20)};
   EXPECT_THAT(error_of([&] { compile_network(maker.network, 1, small_tpu()); }),
               HasSubstr("RESOURCE_EXHAUSTED: layer 0: one image does not fit the Unified Buffer"));
+  MachineConfig little_memory = small_tpu();
+  little_memory.buffer_bytes = 1 << 20;
+  little_memory.weight_bytes = 64;  // one tile
+  EXPECT_THAT(error_of([&] { compile_network(maker.network, 1, little_memory); }),
+              HasSubstr("RESOURCE_EXHAUSTED: layer 0: weight memory: tiles, got 2, expected at "
+                        "most 1"));
   std::get<ProductLayer>(maker.network.layers[0].kind).bias.pop_back();
   EXPECT_THAT(error_of([&] { compile_network(maker.network, 1, {}); }),
               HasSubstr("layer 0: biases or factors of another number than the filters"));
