@@ -72,7 +72,10 @@ fi
 missing=
 for package in $wanted; do
   status=$(dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null || true)
-  grep -q '^installed$' <<<"$status" || missing+=" $package"
+  grep -q '^installed$' <<<"$status" && continue
+  # A Node.js from elsewhere conflicts with Debian's, and serves as well.
+  case $package in nodejs) command -v node >/dev/null && continue ;; npm) command -v npm >/dev/null && continue ;; esac
+  missing+=" $package"
 done
 [ -n "$missing" ] || exit 0
 
