@@ -30,6 +30,7 @@ extern const Command kFilesCommand;
 extern const Command kFlopsCommand;
 extern const Command kHloCommand;
 extern const Command kInspectCommand;
+extern const Command kMachineCommand;
 extern const Command kPredictCommand;
 extern const Command kProfileCommand;
 extern const Command kQuantizeCommand;

@@ -11,10 +11,10 @@ namespace {
 
 // In the order in which a person comes to need them.
 constexpr const Command* kCommands[] = {
-    &kTrainCommand,   &kEvaluateCommand, &kPredictCommand,  &kExportCommand, &kCheckCommand,
-    &kProfileCommand, &kBoardCommand,    &kInspectCommand,  &kDataCommand,   &kFilesCommand,
-    &kHloCommand,     &kFlopsCommand,    &kQuantizeCommand, &kTpuV1Command,  &kDevicesCommand,
-    &kWorkerCommand,  &kCacheCommand,    &kVersionCommand};
+    &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kExportCommand,   &kCheckCommand,
+    &kProfileCommand, &kBoardCommand,    &kInspectCommand, &kDataCommand,     &kFilesCommand,
+    &kHloCommand,     &kFlopsCommand,    &kMachineCommand, &kQuantizeCommand, &kTpuV1Command,
+    &kDevicesCommand, &kWorkerCommand,   &kCacheCommand,   &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);

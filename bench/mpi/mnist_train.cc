@@ -42,8 +42,8 @@ int main() {
   const systole::runtime::ProcessGroup* const group = systole::runtime::process_group();
   const int64_t processes = group == nullptr ? 1 : group->size();
   const int rank = group == nullptr ? 0 : group->rank();
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("systole_mpi_bench_" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("systole_mpi_bench_" + std::to_string(getpid()));
   auto ends = std::make_shared<LoopEnds>();
   {
     st::TPUEstimator estimator({.model_fn = bench::mnist_model_fn,
@@ -65,7 +65,7 @@ int main() {
   std::filesystem::remove_all(folder);
   if (rank > 0) return 0;
   const std::chrono::duration<double> seconds = ends->ends.back() - ends->ends.front();
-  std::printf("%.1f\n", static_cast<double>(kBatch * processes * kSteps * (kLoops - 1)) /
-                            seconds.count());
+  std::printf("%.1f\n",
+              static_cast<double>(kBatch * processes * kSteps * (kLoops - 1)) / seconds.count());
   return 0;
 }

@@ -69,7 +69,9 @@ int last_good(double compute, const auto& exchange) {
 void print_table(const Constants& c) {
   std::printf("latency %.3g us, message %.3g us, %.3g GB/s, %.3g TFLOP/s a host\n\n", c.latency_us,
               c.message_us, c.bandwidth, c.flops / 1e12);
-  std::printf("| network | hosts | compute, ms | sums, ms | of alone | in arrays of 32 MB | and with overlap |\n");
+  std::printf(
+      "| network | hosts | compute, ms | sums, ms | of alone | in arrays of 32 MB | and with "
+      "overlap |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
   for (const Network& n : kNetworks) {
     const double compute = n.flops * n.batch / c.flops;
@@ -82,8 +84,7 @@ void print_table(const Constants& c) {
                   hosts, 1e3 * compute, 1e3 * now, 100 * compute / (compute + now),
                   100 * compute / (compute + joined), 100 * compute / (compute + hidden));
     }
-    const int now =
-        last_good(compute, [&](double hosts) { return seconds_of_sums(c, n, hosts); });
+    const int now = last_good(compute, [&](double hosts) { return seconds_of_sums(c, n, hosts); });
     const int joined =
         last_good(compute, [&](double hosts) { return seconds_joined(c, n, hosts); });
     std::printf("| %s | 80 %% of alone up to | | | %d hosts | %d hosts | |\n", n.name.c_str(), now,

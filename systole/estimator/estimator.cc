@@ -164,10 +164,9 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
   Place& found = places[fmt::format("{} {} {}", use_tpu, target, together)];
   if (found.target.empty() && use_tpu) {
     found = {.target = target,
-             .replicas = checked_replicas(config, target, count_replicas(target),
-                                          runtime::process_group() == nullptr
-                                              ? 1
-                                              : runtime::process_group()->size()),
+             .replicas = checked_replicas(
+                 config, target, count_replicas(target),
+                 runtime::process_group() == nullptr ? 1 : runtime::process_group()->size()),
              .use_tpu = true,
              .core_memory = resolve_target(target, config.session_config.backend).memory_per_core,
              .processes = processes};

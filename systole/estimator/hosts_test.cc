@@ -37,8 +37,8 @@ std::vector<Told> calls_of(InputPipelineConfig config, int64_t batch_size = 32) 
         EXPECT_EQ(context.device_for_replica(6).second, 2);
         const auto& call = context.current_input_fn_deployment();
         const int64_t batch = params["batch_size"];
-        calls.push_back({batch, call.invocation_index, call.total_invocations,
-                         call.replicas_consumed});
+        calls.push_back(
+            {batch, call.invocation_index, call.total_invocations, call.replicas_consumed});
         return Dataset::from_tensors(Tensor::zeros(DType::f32, {batch, 3})).repeat();
       },
       {.config = config,
@@ -70,7 +70,8 @@ TEST(Hosts, SplitABatchOverAllReplicas) {
 TEST(Hosts, AreOneWithoutALauncher) {
   const TPUContext context(8);
   EXPECT_EQ(context.num_hosts(), 1);
-  EXPECT_EQ(context.device_for_replica(7), (std::pair<std::string, int64_t>("/task:0/device:CPU:0", 7)));
+  EXPECT_EQ(context.device_for_replica(7),
+            (std::pair<std::string, int64_t>("/task:0/device:CPU:0", 7)));
 }
 
 }  // namespace

@@ -195,14 +195,13 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
     const auto graph = std::make_shared<Graph>();  // of the ops that get_next() makes
     const GraphScope scope(*graph);
     if (options.use_tpu) {
-      params.set("context",
-                 std::any(TPUContext(
-                     options.replicas * options.hosts,
-                     TPUContext::Deployment{.device = TPUContext::host_device(options.host),
-                                            .invocation_index = host * calls + i,
-                                            .total_invocations = hosts * calls,
-                                            .replicas_consumed = options.replicas / calls},
-                     options.hosts, options.host)));
+      params.set("context", std::any(TPUContext(options.replicas * options.hosts,
+                                                TPUContext::Deployment{
+                                                    .device = TPUContext::host_device(options.host),
+                                                    .invocation_index = host * calls + i,
+                                                    .total_invocations = hosts * calls,
+                                                    .replicas_consumed = options.replicas / calls},
+                                                options.hosts, options.host)));
     }
     input.datasets.push_back(input_fn(params).dataset());
   }

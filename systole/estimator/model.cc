@@ -61,7 +61,8 @@ void begin(Model& model, const TraceOptions& options) {
 void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Output>& labels,
           const TraceOptions& options, Params params, Model& model) {
   params.set("use_tpu", options.use_tpu);
-  if (options.use_tpu) params.set("context", std::any(TPUContext(options.replicas, {}, options.hosts)));
+  if (options.use_tpu)
+    params.set("context", std::any(TPUContext(options.replicas, {}, options.hosts)));
   try {
     model.spec = model_fn(features, labels, options.mode, params);
   } catch (const Error& error) {

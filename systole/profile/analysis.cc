@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/timeline.h"
 
 namespace systole::profile {
@@ -284,11 +284,11 @@ std::string problem_of(const tracing::Recording& recording, const Analysis& anal
 
 const DevicePeaks& machine_peaks() {
   static const DevicePeaks peaks = [] {
-    const int cores = num_cores();
-    return DevicePeaks{.name = cpu_model(),
-                       .cores = cores,
-                       .flops_per_second = measure_peak_flops(DType::f32, cores).value_or(0),
-                       .bytes_per_second = measure_triad_bandwidth(int64_t{32} << 20, cores)};
+    const CpuMachine machine = cpu_machine();
+    return DevicePeaks{.name = machine.name,
+                       .cores = machine.cores,
+                       .flops_per_second = machine.flops_per_second,
+                       .bytes_per_second = machine.memory_bytes_per_second};
   }();
   return peaks;
 }

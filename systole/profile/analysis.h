@@ -23,7 +23,7 @@ struct DevicePeaks {
   double flops_per_second = 0;  // f32
   double bytes_per_second = 0;
 };
-// Measures this machine, once in the process. Takes about half a second.
+// The measurement of this machine (prediction/cpu_machine.h), read or made once in the process.
 const DevicePeaks& machine_peaks();
 
 // The parts of a step. They add up to its time.

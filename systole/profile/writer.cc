@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <ctime>
 
 #include "systole/base/error.h"
@@ -71,6 +72,17 @@ WrittenProfile write_profile(tracing::Recording recording, const std::string& lo
   EventWriter events(files, logdir, ".profile-empty");
   events.close();
   return result;
+}
+
+std::string write_page(const nlohmann::json& page, const char* tool, const std::string& logdir,
+                       FileSystem& files) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string folder =
+      new_folder(files, logdir, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  files.make_directories(folder);
+  std::string path = join_path(folder, fmt::format("{}.{}.json", this_host(), tool));
+  write_file_atomically(files, path, text_of(page));
+  return path;
 }
 
 Capture::Capture(std::string logdir, FileSystem* file_system)

@@ -5,10 +5,12 @@
 //     <host>.trace.json.gz         Perfetto, chrome://tracing
 //     <host>.overview_page.json, .input_pipeline.json, .op_profile.json, .memory_viewer.json,
 //     .pod_viewer.json             the pages of the Cloud TPU profile plugin
+//     <host>.prediction.json, .tpu_v1.json    pages of write_page()
 //     <host>.systole.json          all figures, for `systole profile report`; written last
 //   <logdir>/events.out.tfevents.<seconds>.<host>.profile-empty    makes TensorBoard look here
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "systole/base/file_system.h"
@@ -25,6 +27,11 @@ struct WrittenProfile {
 // Analyses and writes; systole.json comes last. Errors: those of the file system.
 WrittenProfile write_profile(tracing::Recording recording, const std::string& logdir,
                              FileSystem& file_system);
+
+// Writes one page that no recording made, such as a prediction: <host>.<tool>.json in a new folder
+// of `logdir` as above. Returns the path. Errors: those of the file system.
+std::string write_page(const nlohmann::json& page, const char* tool, const std::string& logdir,
+                       FileSystem& file_system);
 
 // A recording that writes its profile. At most one at a time in a process.
 class Capture {

@@ -46,9 +46,7 @@ struct StepLoopOptions {
   bool compile_beside = false;
 
   // The replicas of all processes.
-  int all_replicas() const {
-    return num_replicas * (processes == nullptr ? 1 : processes->size());
-  }
+  int all_replicas() const { return num_replicas * (processes == nullptr ? 1 : processes->size()); }
 };
 
 // A graph's step, compiled as one program
@@ -59,8 +57,8 @@ struct StepLoopOptions {
 // value if it is no float; one of `summed` gets the sum of the contributions. Random ops draw in
 // step i the numbers of the i-th next run of the session; replica r draws those of its part of the
 // whole batch. Of several processes, all replicas are meant: the first of process p is replica
-// p * num_replicas. Results do not depend on how steps are divided into launches. One thread at a time
-// uses a StepLoop. Runs exclude other runs of the session, which must outlive the loop.
+// p * num_replicas. Results do not depend on how steps are divided into launches. One thread at a
+// time uses a StepLoop. Runs exclude other runs of the session, which must outlive the loop.
 class StepLoop {
  public:
   // Compiles, or starts to (compile_beside). Errors: INVALID_ARGUMENT for tensors that Session::run

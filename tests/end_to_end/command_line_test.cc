@@ -77,6 +77,26 @@ TEST(CommandLine, Flops) {
               AllOf(HasSubstr("3 products of [64,64] f32 on 1 core:"), HasSubstr("TFLOP/s")));
 }
 
+TEST(CommandLine, MachineKeepsItsMeasurement) {
+  const std::string path = ::testing::TempDir() + "systole_machine.json";
+  const ProgramResult result = run_program("systole machine --output " + path);
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("GFLOP/s"), HasSubstr("GB/s"), HasSubstr("kept in " + path)));
+  const ProgramResult again = run_program("systole machine --output /nowhere/machine.json");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.output, HasSubstr("/nowhere/machine.json"));
+}
+
+TEST(CommandLine, CheckPredictsAStepOnThisMachine) {
+  const ProgramResult result =
+      run_program("systole check examples/configs/iris.yaml --predict cpu --steps 1000");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cpu with batches of 16:"), HasSubstr("1000 steps"),
+                                   HasSubstr("CPU cores")));
+  EXPECT_THAT(result.output, Not(HasSubstr("infeed")));
+}
+
 TEST(CommandLine, BadInput) {
   const ProgramResult unknown = run_program("systole fly");
   EXPECT_NE(unknown.status, 0);

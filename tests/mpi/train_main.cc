@@ -89,17 +89,16 @@ st::TPUEstimatorSpec model_fn(const st::Nest<st::Output>& features,
   const st::Output loss =
       st::losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
   auto optimizer = st::CrossShardOptimizer(st::AdamOptimizer(params["rate"].as<double>()));
-  return {.mode = mode,
-          .loss = loss,
-          .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()}),
-          .eval_metrics = {
-              [](const st::Output& truth, const st::Output& l) -> st::MetricMap {
-                const st::Output guess =
-                    st::argmax(l, {.axis = 1, .output_type = st::DType::s32});
-                return {{"accuracy",
-                         st::metrics::accuracy({.labels = truth, .predictions = guess})}};
-              },
-              {labels, logits}}};
+  return {
+      .mode = mode,
+      .loss = loss,
+      .train_op = optimizer.minimize(loss, {.global_step = st::get_global_step()}),
+      .eval_metrics = {
+          [](const st::Output& truth, const st::Output& l) -> st::MetricMap {
+            const st::Output guess = st::argmax(l, {.axis = 1, .output_type = st::DType::s32});
+            return {{"accuracy", st::metrics::accuracy({.labels = truth, .predictions = guess})}};
+          },
+          {labels, logits}}};
 }
 
 struct Data {
@@ -139,11 +138,10 @@ st::Dataset part_of(const st::Dataset& examples, const st::Params& params, bool 
   const int64_t parts = for_core ? call.total_invocations : context.num_hosts();
   const int64_t part = for_core ? call.invocation_index : context.current_host();
   const int64_t rows = params["batch_size"];
-  return examples.batch(rows * parts, /*drop_remainder=*/true)
-      .map([=](st::Output x, st::Output y) {
-        return std::pair(st::slice(x, {part * rows, 0}, {rows, x.shape()[1]}),
-                         st::slice(y, {part * rows}, {rows}));
-      });
+  return examples.batch(rows * parts, /*drop_remainder=*/true).map([=](st::Output x, st::Output y) {
+    return std::pair(st::slice(x, {part * rows, 0}, {rows, x.shape()[1]}),
+                     st::slice(y, {part * rows}, {rows}));
+  });
 }
 
 struct Program {

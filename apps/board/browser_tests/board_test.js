@@ -1,14 +1,16 @@
 // The browser test of `systole board`: node board_test.js SYSTOLE NODE_MODULES RESULTS. Writes event files, opens the
 // page in headless Chromium and compares what it shows with what was written. Pictures go to RESULTS.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {findBrowser, openPage, startBoard, temporaryFolder} from './browser.js';
 import {EventFile, scalar} from './event_file.js';
-import {kStart, writeSampleProfile, writeSampleRuns} from './sample_runs.js';
+import {kStart, writeSamplePages, writeSampleProfile, writeSampleRuns} from './sample_runs.js';
 
 const [systole, modules, results] = process.argv.slice(2);
 const tools = findBrowser(modules);
+const iris = new URL('../../../examples/configs/iris.yaml', import.meta.url).pathname;
 const folder = temporaryFolder();
 fs.mkdirSync(results, {recursive: true});
 
@@ -26,6 +28,7 @@ for (let step = 0; step < 300000; ++step) many.summary(kStart + step * 0.01, ste
 many.flush();
 writeSampleRuns(folder);
 writeSampleProfile(folder, 200000);
+writeSamplePages(folder);
 
 const board = await startBoard(systole, folder);
 const {page, problems, close} = await openPage(tools);
@@ -259,6 +262,57 @@ await test('operations open and show their details', async () => {
   await page.locator('tr[data-node="convolution.3"]').click();
   await until(() => document.querySelector('.trace-details h3')?.textContent === 'convolution.3');
   await page.screenshot({path: path.join(results, 'operations.png')});
+});
+
+await test('the roofline names the operation under the pointer', async () => {
+  await page.goto('about:blank');
+  await page.goto(`${board.url}#tab=profile&tool=host.systole.json`);
+  await page.waitForSelector('.profile table.data tbody tr');
+  assert.equal(await page.locator('.profile table.data tbody tr').count(), 3);
+  const canvas = page.locator('.profile .plot canvas'), box = await canvas.boundingBox();
+  let found = false;
+  for (let x = 70; x < box.width && !found; x += 8) for (let y = 10; y < box.height - 40 && !found; y += 8) {
+    await canvas.dispatchEvent('pointermove', {clientX: box.x + x, clientY: box.y + y});
+    found = (await page.locator('.profile [role="status"]').textContent()).startsWith('convolution.1');
+  }
+  assert.ok(found);
+  await page.screenshot({path: path.join(results, 'roofline.png')});
+});
+
+await test('cores of a pod have a bar each', async () => {
+  await page.goto('about:blank');
+  await page.goto(`${board.url}#tab=profile&tool=host.pod_viewer.json`);
+  await page.waitForSelector('.cores .stack');
+  assert.equal(await page.locator('.cores .stack').count(), 3);
+  assert.match(await page.locator('.cores .stack').first().getAttribute('aria-label'), /^core 0: large products 54 %, all-reduce 18 %/);
+  await page.screenshot({path: path.join(results, 'cores.png')});
+});
+
+// The page of the profile that a command of systole has just written.
+async function openWrittenPage(suffix, ...command) {
+  execFileSync(systole, [...command, '--logdir', folder]);
+  const profiles = path.join(folder, 'plugins', 'profile');
+  const profile = fs.readdirSync(profiles).find((name) => fs.readdirSync(path.join(profiles, name)).some((file) => file.endsWith(suffix)));
+  const file = fs.readdirSync(path.join(profiles, profile)).find((name) => name.endsWith(suffix));
+  await page.goto('about:blank');
+  await page.goto(`${board.url}#tab=profile&profile=${profile}&tool=${file}`);
+  return JSON.parse(fs.readFileSync(path.join(profiles, profile, file), 'utf8'));
+}
+
+await test('a prediction shows the time of a step', async () => {
+  const written = await openWrittenPage('.prediction.json', 'check', iris, '--predict', 'v2-8');
+  await until(() => document.querySelector('.statement')?.textContent.startsWith('A step on v2-8 takes'), undefined, {timeout: 20000});
+  assert.equal(await page.locator('.profile table.data tbody tr').count(), written.ops.length);
+  await page.screenshot({path: path.join(results, 'prediction.png')});
+});
+
+await test('the counters of a TPU v1 add up', async () => {
+  const written = await openWrittenPage('.tpu_v1.json', 'tpu-v1', 'profile', 'MLP0-R', 'CNN0-R');
+  await page.waitForSelector('.cores .stack', {timeout: 20000});
+  for (const p of written.programs) assert.ok(Math.abs(p.active + p.weight_stall + p.weight_shift + p.non_matrix - p.cycles) < 1e-6 * p.cycles);
+  assert.equal(await page.locator('.cores .stack').count(), 2);
+  await until(() => document.querySelector('img.wave')?.naturalWidth > 0);
+  await page.screenshot({path: path.join(results, 'tpu_v1.png'), fullPage: true});
 });
 
 await test('small screens do not scroll sideways', async () => {

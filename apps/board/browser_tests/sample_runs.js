@@ -108,6 +108,19 @@ export function writeSampleProfile(logdir, events) {
       {name: 'fusion', metrics: {time: 0.4, flops: 0.1}, children: [leaf('fusion.2', 0.4, 0.1)]}]}}));
 }
 
+// The pages of a profile that show operations below the roofline, and the cores of a pod.
+export function writeSamplePages(logdir) {
+  const folder = path.join(logdir, 'plugins', 'profile', '2025_10_09_08_53_20');
+  fs.mkdirSync(folder, {recursive: true});
+  const op = (name, category, seconds, flops, bytes) => ({name, category, scope: `model/${name}`, source: 'model.cc:12', runs: 1, seconds, flops, bytes, intensity: flops / bytes,
+    roofline_utilization: flops / seconds / Math.min(1e11, 2e10 * flops / bytes), limited_by: flops / bytes < 5 ? 'memory' : 'compute', wasted_seconds: seconds / 2});
+  fs.writeFileSync(path.join(folder, 'host.systole.json'), JSON.stringify({version: 1, peaks: {name: 'test CPU', flops_per_second: 1e11, bytes_per_second: 2e10}, roofline_utilization: 0.6,
+    mxu_useful_share: 0.75, ops: [op('convolution.1', 'convolution', 4e-3, 2e8, 4e6), op('fusion.2', 'loop fusion', 2e-3, 4e6, 2e7), op('dot.5', 'dot', 1e-3, 6e7, 1e6)]}));
+  const core = (us) => ({totalDurationUs: us, highFlopsComputeUs: us * 0.6, crsDurationUs: us * 0.2});
+  fs.writeFileSync(path.join(folder, 'host.pod_viewer.json'), JSON.stringify({runEnvironment: {hostCount: 1, tpuCoreCount: 3, tpuType: 'TPU v3'},
+    podStatsSequence: {podStatsMap: [{stepNum: 7, podStatsPerCore: {0: core(900), 1: core(1000), 2: core(800)}, allReduceOpDb: [{name: 'all-reduce.2', durationUs: 10, dataSize: '30661632', occurrences: 32}], channelDb: []}]}}));
+}
+
 export function writeSampleRuns(logdir) {
   fs.mkdirSync(logdir, {recursive: true});
   const at = (i) => ({start: kStart + 3600 * i});

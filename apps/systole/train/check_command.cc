@@ -37,12 +37,15 @@ void add_check_command(CommandLine& line) {
   add_config_options(line, *options);
   StepPredictionOptions& prediction = options->prediction;
   line.option("--predict", prediction.system,
-              "Predicts the time of a step on this TPU: v2-8, v2-32..., v3-8, ... v3-2048")
-      .value_name("TPU");
+              "Predicts the time of a step on this TPU, v2-8, v2-32..., v3-8, ... v3-2048, or on "
+              "this machine: cpu")
+      .value_name("TPU|cpu");
   line.option("--csv", prediction.csv,
               "Predicts fully connected networks of a table instead of a model; its columns are "
               "hidden_layers, nodes, input, output, global_batch and steps_per_second")
       .value_name("FILE");
+  line.option("--logdir", prediction.logdir, "Writes the prediction as a page for `systole board`")
+      .value_name("FOLDER");
   line.option("--steps", prediction.steps, "Steps of the training to predict; 0: as the file says")
       .not_negative();
   line.option("--price", prediction.price, "Price of an hour of the TPU, for that of the training")

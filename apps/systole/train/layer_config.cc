@@ -200,7 +200,7 @@ LayerConfig parse_layer(const ConfigNode& node) {
     found = &keras::find_layer_class(name);
   } catch (const Error&) {
     throw place.error("layer", "'" + name + "'",
-                     "a layer of Keras" + did_you_mean(name, keras::layer_class_names()));
+                      "a layer of Keras" + did_you_mean(name, keras::layer_class_names()));
   }
   LayerConfig layer{.layer_class = found, .config = Json::object(), .node = place};
   const std::vector<ArgumentDoc> known = arguments_of(*found);

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
 #include "systole/profile/prediction/program_cost.h"
+#include "systole/profile/writer.h"
 
 namespace systole::app {
 namespace {
@@ -17,27 +19,26 @@ CheckReport report_for(TrainingConfig config, const InputFn& input, int64_t batc
   return TPUEstimator(config.estimator).check(input);
 }
 
-// The report of a model of which each core gets as many examples as on `system`.
-CheckReport report_on(const TpuSystem& system, const TrainingConfig& config, const InputFn& input) {
+// The report of a model of which each core gets as many examples as on `cores` cores of `system`.
+CheckReport report_on(const std::string& system, int cores, const TrainingConfig& config,
+                      const InputFn& input) {
   const int64_t batch = config.estimator.train_batch_size.value_or(0);
   if (batch == 0) {
-    throw invalid_argument("estimator.train_batch_size: got none, expected one for {}",
-                           system.name);
+    throw invalid_argument("estimator.train_batch_size: got none, expected one for {}", system);
   }
-  if (batch % system.cores != 0) {
+  if (batch % cores != 0) {
     throw invalid_argument(
-        "estimator.train_batch_size: got {}, expected a multiple of the {} cores "
-        "of {}",
-        batch, system.cores, system.name);
+        "estimator.train_batch_size: got {}, expected a multiple of the {} cores of {}", batch,
+        cores, system);
   }
   CheckReport report = report_for(config, input, batch);
-  const int64_t of_core = batch / system.cores;
+  const int64_t of_core = batch / cores;
   if (report.step.batch_size == of_core || report.step.batch_size == 0) return report;
   // The configured number of cores is another one.
   return report_for(config, input, of_core * (batch / report.step.batch_size));
 }
 
-StepPrediction predict_model(const CheckReport& report, const TpuSystem& system) {
+profile::StepCost step_cost(const CheckReport& report) {
   if (report.step.module == nullptr) {
     throw failed_precondition(
         "model: program of a step, got none, expected one: correct what `systole check` names "
@@ -49,7 +50,17 @@ StepPrediction predict_model(const CheckReport& report, const TpuSystem& system)
       std::max(cost.all_reduce_bytes, static_cast<double>(report.step.gradient_bytes));
   cost.infeed_bytes = static_cast<double>(report.step.input_bytes);
   cost.resident_bytes = static_cast<double>(report.memory.total());
-  return profile::predict(cost, system);
+  return cost;
+}
+
+StepPrediction predict_model(const std::string& name, const TrainingConfig& config,
+                             const InputFn& input) {
+  if (name == "cpu") {
+    // The cores of a CPU share the work of one replica.
+    return profile::predict(step_cost(report_on(name, 1, config, input)), profile::cpu_machine());
+  }
+  const TpuSystem system = profile::tpu_system(name);
+  return profile::predict(step_cost(report_on(name, system.cores, config, input)), system);
 }
 
 // "3 h 25 min", "12.4 s".
@@ -72,15 +83,21 @@ void print_training(const StepPredictionOptions& options, int64_t steps, double 
 
 void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options) {
-  const TpuSystem system = profile::tpu_system(options.system);
-  const StepPrediction prediction = predict_model(report_on(system, config, input), system);
+  const StepPrediction prediction = predict_model(options.system, config, input);
   const auto batch = static_cast<double>(*config.estimator.train_batch_size);
-  fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", system.name, batch,
+  fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", options.system, batch,
              batch / prediction.step_seconds, prediction.to_string());
   const int64_t steps = options.steps > 0
                             ? options.steps
                             : config.train.max_steps.value_or(config.train.steps.value_or(0));
   print_training(options, steps, prediction.step_seconds);
+  if (options.logdir.empty()) return;
+  nlohmann::json page = prediction.to_json(options.system);
+  page["batch_size"] = batch;
+  page["steps"] = steps;
+  page["price_per_hour"] = options.price;
+  fmt::print("page for `systole board {}`: {}\n", options.logdir,
+             profile::write_page(page, "prediction", options.logdir, default_file_system()));
 }
 
 void print_table_prediction(const StepPredictionOptions& options) {

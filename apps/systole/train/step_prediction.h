@@ -8,7 +8,8 @@
 namespace systole::app {
 
 struct StepPredictionOptions {
-  std::string system;  // "v2-8"; "": no prediction
+  std::string system;  // "v2-8", "cpu"; "": no prediction
+  std::string logdir;  // where a page for `systole board` is written; "": nowhere
   std::string csv;     // a table of fully connected networks; "": the model of a file
   int64_t steps = 0;   // of a training, for its time and price; 0: those of the file
   double price = 0;    // of an hour of the TPU; 0: unknown

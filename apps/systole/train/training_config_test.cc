@@ -190,7 +190,9 @@ TEST_F(TrainingConfigTest, ErrorsOfTheModelNameTheLineOfTheFile) {
     estimator.train(config.train_input, config.train);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--set model.layers: total size of new array must be unchanged")) << error.what();
+    EXPECT_THAT(error.what(),
+                HasSubstr("--set model.layers: total size of new array must be unchanged"))
+        << error.what();
   }
 }
 

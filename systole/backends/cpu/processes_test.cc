@@ -94,9 +94,8 @@ std::ostream& operator<<(std::ostream& out, const Program& row) { return out << 
 class CpuProcesses : public ::testing::TestWithParam<Program> {};
 
 TEST_P(CpuProcesses, GiveTheSameBitsForEverySplit) {
-  const auto module =
-      hlo::parse("func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {\n" + GetParam().body +
-                 "\n}");
+  const auto module = hlo::parse("func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {\n" +
+                                 GetParam().body + "\n}");
   for (const int replicas : {4, 6, 8}) {
     EXPECT_EQ(compare(*module, random_values(*module, replicas)), "") << replicas << " replicas";
   }
@@ -147,12 +146,10 @@ TEST(CpuProcesses, GiveTheSameBitsOfRandomPrograms) {
     all.replica_groups = Tensor(DType::s64, {0, 0});
     for (size_t k = 0; k < random.tolerances.size(); ++k) {
       if (values[k].dtype() != DType::f32) continue;
-      values.push_back(b.op_with_regions(hlo::Opcode::all_reduce, {values[k]}, all,
-                                         [](hlo::Instruction& op) {
-                                           hlo::fill_reducer(op.add_region(), hlo::Opcode::add,
-                                                             DType::f32);
-                                         })
-                           ->result());
+      values.push_back(
+          b.op_with_regions(hlo::Opcode::all_reduce, {values[k]}, all, [](hlo::Instruction& op) {
+             hlo::fill_reducer(op.add_region(), hlo::Opcode::add, DType::f32);
+           })->result());
     }
     main.set_results(values);
     Values arguments;

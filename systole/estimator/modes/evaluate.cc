@@ -61,9 +61,9 @@ struct EvaluationPass {
   std::optional<data::StepFeed> feed;
   Precision precision = Precision::full;
   runtime::ProcessGroup* processes = nullptr;  // that evaluate together; null: this one alone
-  bool has_limit = false;     // the caller gave a number of batches
-  int64_t limit = INT64_MAX;  // batches
-  int64_t launch_steps = 1;   // batches of one launch at most
+  bool has_limit = false;                      // the caller gave a number of batches
+  int64_t limit = INT64_MAX;                   // batches
+  int64_t launch_steps = 1;                    // batches of one launch at most
   int64_t global_step = 0;
   int64_t done = 0;
   int64_t examples = 0;

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/file_systems/memory_file_system.h"
+#include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
 #include "systole/profile/prediction/program_cost.h"
 #include "systole/profile/prediction/resnet50.h"
@@ -51,6 +54,62 @@ TEST(Prediction, AddsWhatDoesNotOverlap) {
   EXPECT_EQ(p.ops[1].limit, "overhead");
   step.infeed_bytes = 1e9;
   EXPECT_EQ(predict(step, tpu_system("v2-8")).limit, "infeed");
+}
+
+constexpr double kGiga = 1e9;
+const CpuMachine kCpu{.name = "test",
+                      .cores = 2,
+                      .flops_per_second = 100 * kGiga,
+                      .cache_bytes_per_second = 200 * kGiga,
+                      .memory_bytes_per_second = 20 * kGiga};
+
+TEST(CpuPrediction, TakesTheLongestOfThreeTimes) {
+  const CpuCalibration c;
+  const StepCost step{.ops = {{.name = "product", .flops = 1e9, .array_bytes = 1e3},
+                              {.name = "cached", .array_bytes = 2e6},
+                              {.name = "large", .array_bytes = 2e8},
+                              {.name = "exp", .vector_ops = 1e9, .array_bytes = 1e3}},
+                      .resident_bytes = 1e6};
+  const StepPrediction p = predict(step, kCpu);
+  EXPECT_NEAR(p.ops[0].seconds, 1e9 / (100e9 * c.product_share), 1e-9);
+  EXPECT_EQ(p.ops[0].limit, "products");
+  EXPECT_NEAR(p.ops[1].seconds, 2e6 / (200e9 * c.memory_share), 1e-9);
+  EXPECT_EQ(p.ops[1].limit, "caches");
+  EXPECT_NEAR(p.ops[2].seconds, 2e8 / (20e9 * c.memory_share), 1e-9);
+  EXPECT_EQ(p.ops[2].limit, "memory");
+  EXPECT_NEAR(p.ops[3].seconds, 1e9 / (100e9 * c.vector_ops), 1e-9);
+  EXPECT_EQ(p.ops[3].limit, "element-wise ops");
+  EXPECT_NEAR(p.step_seconds, p.compute_seconds + 4 * c.op_seconds + c.step_seconds, 1e-9);
+  EXPECT_EQ(p.infeed_seconds, 0);
+  EXPECT_TRUE(p.fits());
+}
+
+TEST(CpuPrediction, KeepsMeasurementsInFiles) {
+  MemoryFileSystem files;
+  save_cpu_machine(kCpu, files, "machine.json");
+  const CpuMachine read = load_cpu_machine(files, "machine.json");
+  EXPECT_EQ(read.name, kCpu.name);
+  EXPECT_EQ(read.cores, kCpu.cores);
+  EXPECT_EQ(read.flops_per_second, kCpu.flops_per_second);
+  EXPECT_EQ(read.cache_bytes_per_second, kCpu.cache_bytes_per_second);
+  EXPECT_EQ(read.memory_bytes_per_second, kCpu.memory_bytes_per_second);
+  write_file_atomically(files, "machine.json", R"({"cores": 2, "flops_per_second": "fast"})");
+  EXPECT_EQ(testing::error_of([&] { load_cpu_machine(files, "machine.json"); }),
+            "INVALID_ARGUMENT: machine.json: flops_per_second, got \"fast\", expected a positive "
+            "number; remove the file");
+  write_file_atomically(files, "machine.json", "[");
+  EXPECT_EQ(testing::error_of([&] { load_cpu_machine(files, "machine.json"); }),
+            "INVALID_ARGUMENT: machine.json: got no JSON object, expected one; remove the file");
+}
+
+TEST(Prediction, IsAPage) {
+  const StepCost step{
+      .ops = {{.name = "a", .memory_bytes = 1e6}, {.name = "b", .memory_bytes = 1e9}}};
+  const nlohmann::json page = predict(step, tpu_system("v2-8")).to_json("v2-8", 1);
+  EXPECT_EQ(page["system"], "v2-8");
+  EXPECT_EQ(page["ops"].size(), 1);
+  EXPECT_EQ(page["ops"][0]["name"], "b");
+  EXPECT_EQ(page["limit"], "memory");
 }
 
 TEST(DenseNets, ReadsTables) {

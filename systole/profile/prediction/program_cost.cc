@@ -16,12 +16,17 @@ using hlo::Opcode;
 // Operations of the vector unit for one element.
 constexpr double kTranscendentalOps = 16;
 
-double bytes_of(const TensorType& type) {
+using BytesOf = double (*)(const TensorType& type);
+
+double padded_bytes(const TensorType& type) {
   return type.is_static() ? static_cast<double>(runtime::padded_bytes(type)) : 0;
+}
+double array_bytes(const TensorType& type) {
+  return type.is_static() ? static_cast<double>(type.byte_size()) : 0;
 }
 
 // All operands and results; repeated operands once.
-double traffic(const Instruction& x) {
+double traffic(const Instruction& x, BytesOf bytes_of) {
   double bytes = 0;
   for (const TensorType& type : x.results()) bytes += bytes_of(type);
   // Only the selected or replaced elements are accessed.
@@ -106,11 +111,13 @@ void add_cost(const Instruction& x, double times, StepCost& step) {
   }
   if (x.is(Opcode::if_) || x.is(Opcode::case_)) return add_costs(x.region(0), times, step);
   if (x.is(Opcode::all_reduce)) {
-    for (const TensorType& type : x.results())
-      step.all_reduce_bytes += times * static_cast<double>(type.is_static() ? type.byte_size() : 0);
+    for (const TensorType& type : x.results()) step.all_reduce_bytes += times * array_bytes(type);
     return;
   }
-  OpCost cost{.name = name_of(x), .vector_ops = vector_ops(x), .memory_bytes = traffic(x)};
+  OpCost cost{.name = name_of(x),
+              .vector_ops = vector_ops(x),
+              .memory_bytes = traffic(x, padded_bytes),
+              .array_bytes = traffic(x, array_bytes)};
   if (x.is(Opcode::dot_general)) add_product(x, cost);
   if (x.is(Opcode::convolution)) add_convolution(x, cost);
   for (double i = 0; i < times; ++i) step.ops.push_back(cost);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 namespace systole::profile {
 namespace {
@@ -74,22 +75,53 @@ StepPrediction predict(const StepCost& step, const TpuSystem& system,
   return p;
 }
 
-std::string StepPrediction::to_string(size_t count) const {
-  std::string text = fmt::format(
-      "step        {}, limited by {}\n  compute   {}\n  all-reduce{}\n  overhead  {}\n"
-      "  infeed    {}, beside the others\nmatrix unit {:6.2f} % of its peak\n",
-      milliseconds(step_seconds), limit, milliseconds(compute_seconds),
-      milliseconds(all_reduce_seconds), milliseconds(overhead_seconds),
-      milliseconds(infeed_seconds), 100 * matrix_share);
-  if (memory_bytes > 0) {
-    text += fmt::format("memory      {:6.2f} GB of {:.2f} GB a core{}\n", memory_bytes * 1e-9,
-                        memory_limit * 1e-9, fits() ? "" : ": does not fit");
-  }
+std::vector<const PredictedOp*> StepPrediction::longest_ops(size_t count) const {
   std::vector<const PredictedOp*> longest;
   for (const PredictedOp& op : ops) longest.push_back(&op);
   std::ranges::stable_sort(longest, std::greater<>(),
                            [](const PredictedOp* op) { return op->seconds; });
   longest.resize(std::min(count, longest.size()));
+  return longest;
+}
+
+nlohmann::json StepPrediction::to_json(const std::string& system, size_t count) const {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const PredictedOp* op : longest_ops(count)) {
+    rows.push_back({{"name", op->cost.name},
+                    {"seconds", op->seconds},
+                    {"limit", op->limit},
+                    {"flops", op->cost.flops},
+                    {"memory_bytes", op->cost.memory_bytes}});
+  }
+  return {{"system", system},
+          {"step_seconds", step_seconds},
+          {"compute_seconds", compute_seconds},
+          {"all_reduce_seconds", all_reduce_seconds},
+          {"overhead_seconds", overhead_seconds},
+          {"infeed_seconds", infeed_seconds},
+          {"unit", unit},
+          {"matrix_share", matrix_share},
+          {"limit", limit},
+          {"memory_bytes", memory_bytes},
+          {"memory_limit", memory_limit},
+          {"fits", fits()},
+          {"ops", std::move(rows)}};
+}
+
+std::string StepPrediction::to_string(size_t count) const {
+  std::string text = fmt::format("step        {}, limited by {}\n  compute   {}\n",
+                                 milliseconds(step_seconds), limit, milliseconds(compute_seconds));
+  if (all_reduce_seconds > 0)
+    text += fmt::format("  all-reduce{}\n", milliseconds(all_reduce_seconds));
+  text += fmt::format("  overhead  {}\n", milliseconds(overhead_seconds));
+  if (infeed_seconds > 0)
+    text += fmt::format("  infeed    {}, beside the others\n", milliseconds(infeed_seconds));
+  text += fmt::format("{:<11} {:6.2f} % of its peak\n", unit, 100 * matrix_share);
+  if (memory_bytes > 0) {
+    text += fmt::format("memory      {:6.2f} GB of {:.2f} GB a core{}\n", memory_bytes * 1e-9,
+                        memory_limit * 1e-9, fits() ? "" : ": does not fit");
+  }
+  const std::vector<const PredictedOp*> longest = longest_ops(count);
   if (!longest.empty()) text += "longest operations:\n";
   for (const PredictedOp* op : longest) {
     text += fmt::format("  {}  {:<11}  {}\n", milliseconds(op->seconds), op->limit, op->cost.name);

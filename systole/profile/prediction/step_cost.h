@@ -1,6 +1,7 @@
 // Predicts the time of a training step on a TPU from the work of its operations.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct OpCost {
   double flops = 0;          // useful ones of products and convolutions
   double vector_ops = 0;     // of the vector unit, with padding
   double memory_bytes = 0;   // read and written, with padding
+  double array_bytes = 0;    // the same without padding
 };
 
 // The work of one step on one core.
@@ -42,15 +44,20 @@ struct StepPrediction {
   double infeed_seconds = 0;
   double device_seconds = 0;
   double step_seconds = 0;
-  double matrix_share = 0;       // useful FLOP/s of the step over the peak of the matrix units
+  double matrix_share = 0;  // useful FLOP/s of the step over the peak of `unit`
+  std::string unit = "matrix unit";
   std::string limit;             // what takes the most time: "infeed", "matrix unit", "memory", ...
   double memory_bytes = 0;       // StepCost::resident_bytes
   double memory_limit = 0;       // that programs get on a core
   std::vector<PredictedOp> ops;  // in program order
 
   bool fits() const { return memory_bytes <= memory_limit; }
+  // The `count` operations that take the most time. Pointers into `ops`.
+  std::vector<const PredictedOp*> longest_ops(size_t count) const;
   // A table: the parts of the step, and the `count` operations that take the most time.
   std::string to_string(size_t count = 10) const;
+  // The same for `systole board`: a page whose figures are in seconds and bytes.
+  nlohmann::json to_json(const std::string& system, size_t count = 100) const;
 };
 
 // Formulas. A fused operation takes the longest of

@@ -25,7 +25,7 @@ class StepRunner {
     std::vector<Operation> targets = {};
     int64_t replicas = 1;                        // of this process
     runtime::ProcessGroup* processes = nullptr;  // see StepLoopOptions
-    int64_t max_steps = 1;  // of one launch
+    int64_t max_steps = 1;                       // of one launch
     StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
     std::vector<Variable> summed = {};
     bool bf16_products = false;

@@ -183,7 +183,8 @@ void TrainLoop::find_position() {
   };
   steps_read_ = static_cast<int64_t>(restored(kStepsRead).value_or(static_cast<uint64_t>(step_)));
   if (const auto entropy = restored(kEntropy)) entropy_ = entropy;
-  if (!entropy_) entropy_ = (static_cast<uint64_t>(std::random_device()()) << 32) | std::random_device()();
+  if (!entropy_)
+    entropy_ = (static_cast<uint64_t>(std::random_device()()) << 32) | std::random_device()();
   if (!options_.step.has_others()) {
     if (!checkpointer_->restored("input")) steps_to_skip_ = steps_read_;
     return;
@@ -253,8 +254,8 @@ void TrainLoop::begin_input() {
 // Reads what earlier processes have read, which gives the same elements again.
 void TrainLoop::skip_input() {
   if (steps_to_skip_ == 0) return;
-  log_info("input: reads the {} steps before step {} again, to continue after them",
-           steps_to_skip_, step_);
+  log_info("input: reads the {} steps before step {} again, to continue after them", steps_to_skip_,
+           step_);
   while (steps_to_skip_ > 0) {
     const int64_t count = std::min(launch_, steps_to_skip_);
     const auto batches = feed_->next(count, std::min(launch_, steps_to_skip_ - count));

@@ -47,7 +47,7 @@ void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
 int64_t sort_scratch_bytes(const hlo::Instruction& x, int num_threads);
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
 void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // reference.cc
-void emit_processes(FunctionEmitter& f, const hlo::Instruction& x);  // processes.cc
+void emit_processes(FunctionEmitter& f, const hlo::Instruction& x);          // processes.cc
 void emit_lapack(FunctionEmitter& f, const hlo::Instruction& x);             // lapack.cc
 void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);

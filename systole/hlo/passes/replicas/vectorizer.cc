@@ -166,8 +166,8 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
 // Sums and products of several replicas at once may be added up in another order than those of
 // another number of replicas, which other processes may have.
 bool Vectorizer::must_be_lane_by_lane(const Instruction& x) const {
-  return processes_ && (x.is(Opcode::dot_general) || x.is(Opcode::convolution) ||
-                        x.is(Opcode::reduce));
+  return processes_ &&
+         (x.is(Opcode::dot_general) || x.is(Opcode::convolution) || x.is(Opcode::reduce));
 }
 
 Value Vectorizer::gathered(Value old) {

@@ -32,9 +32,7 @@ class Vectorizer {
   Builder& b() { return *builder_; }
   bool varying(Value old) const { return variance_.varying(old); }
   // Returns the new value of an old one; stacked if it varies.
-  Value at(Value old) {
-    return lanes_of_all_ && varying(old) ? gathered(old) : map_.at(old);
-  }
+  Value at(Value old) { return lanes_of_all_ && varying(old) ? gathered(old) : map_.at(old); }
   // Returns the new value, stacked in any case.
   Value stacked(Value old);
   std::vector<Value> stacked(std::span<const Value> old);
