@@ -92,7 +92,7 @@ TEST(CommandLine, CheckPredictsAStepOnThisMachine) {
   const ProgramResult result =
       run_program("systole check examples/configs/iris.yaml --predict cpu --steps 1000");
   EXPECT_EQ(result.status, 0) << result.output;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("cpu with batches of 16:"), HasSubstr("1000 steps"),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cpu with batches of 32:"), HasSubstr("1000 steps"),
                                    HasSubstr("CPU cores")));
   EXPECT_THAT(result.output, Not(HasSubstr("infeed")));
 }

@@ -23,7 +23,7 @@ export function roofline(page) {
   const show = (p) => { if (p) note.textContent = `${p.name} (${p.op.scope || 'no name'}): ${ms(p.op.seconds)}, ${num(p.y / 1e9, 4)} GFLOP/s, ${num(p.x, 3)} FLOP/byte, ${percent(p.op.roofline_utilization)} of its roof, limited by ${p.op.limited_by}`; };
   return [el('div.figures', {}, figure('peak', `${num(peaks.flops_per_second / 1e9, 4)} GFLOP/s`, peaks.name), figure('memory', `${num(peaks.bytes_per_second / 1e9, 4)} GB/s`),
     figure('ridge', `${num(peaks.flops_per_second / peaks.bytes_per_second, 3)} FLOP/byte`), figure('of the roofline', percent(page.roofline_utilization ?? 0)),
-    figure('useful share of padded products', percent(page.mxu_useful_share ?? 1))],
+    figure('useful share of padded products', percent(page.mxu_useful_share ?? 1))),
   el('section.card', {}, el('h3', {}, 'Roofline'), rooflineChart(points, {peak: peaks.flops_per_second, bandwidth: peaks.bytes_per_second, xTitle: 'FLOP per byte of operands and results', yTitle: 'GFLOP/s', yUnit: 1e9}, show), note),
   table([['Operation', (o) => o.name], ['Scope', (o) => o.scope], ['Line', (o) => o.source], ['Time', (o) => ms(o.seconds), true], ['GFLOP/s', (o) => num(o.seconds > 0 ? o.flops * o.runs / o.seconds / 1e9 : 0, 4), true],
     ['FLOP/byte', (o) => num(o.intensity, 3), true], ['Of its roof', (o) => percent(o.roofline_utilization), true], ['Limit', (o) => o.limited_by], ['Wasted', (o) => ms(o.wasted_seconds), true]], ops)];
