@@ -48,18 +48,17 @@ TEST_F(DamagedFilesTest, TruncatedFilesChangeNothing) {
   model().save_weights("mem://damaged/whole.h5");
   const std::string bytes = read_file(default_file_system(), "mem://damaged/whole.h5");
   const Sequential loaded = model();
-  for (size_t size = 0; size < bytes.size(); size += 11) {
+  for (size_t size = 0; size < bytes.size(); ++size) {
     SCOPED_TRACE(size);
     expect_error_or_weights(loaded, bytes.substr(0, size), /*must_fail=*/true);
   }
-  expect_error_or_weights(loaded, bytes.substr(0, bytes.size() - 1), /*must_fail=*/true);
 }
 
 TEST_F(DamagedFilesTest, FlippedBitsAreErrorsOrWeights) {
   model().save_weights("mem://damaged/whole.h5");
   const std::string bytes = read_file(default_file_system(), "mem://damaged/whole.h5");
   const Sequential loaded = model();
-  for (size_t at = 0; at < bytes.size(); at += 5) {
+  for (size_t at = 0; at < bytes.size(); ++at) {
     SCOPED_TRACE(at);
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
