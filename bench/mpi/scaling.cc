@@ -1,6 +1,6 @@
 // How training over hosts scales, on paper. Constants of the machine are measured by mpi_allreduce;
 // those of a network are given:
-//   mpi_scaling --latency-us 20 --message-us 2 --bandwidth 3 --flops 180e12
+//   mpi_scaling --latency-us 3 --message-us 1 --bandwidth 12 --flops 180e12
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,10 +12,10 @@
 namespace {
 
 struct Constants {
-  double latency_us = 20;  // of an operation in which all hosts of two meet
-  double message_us = 2;   // what one more message costs its sender and its receiver
-  double bandwidth = 3;    // GB/s of a host, in each direction
-  double flops = 180e12;   // of a host, as reached in training
+  double latency_us = 30;  // of an operation in which two hosts meet
+  double message_us = 5;   // what one more message costs its sender and its receiver
+  double bandwidth = 1.1;  // GB/s of a host, in each direction
+  double flops = 1.3e12;   // of a host, as reached in training
 };
 
 // A network, and what a host computes of it in a step.
@@ -70,8 +70,7 @@ void print_table(const Constants& c) {
   std::printf("latency %.3g us, message %.3g us, %.3g GB/s, %.3g TFLOP/s a host\n\n", c.latency_us,
               c.message_us, c.bandwidth, c.flops / 1e12);
   std::printf(
-      "| network | hosts | compute, ms | sums, ms | of alone | in arrays of 32 MB | and with "
-      "overlap |\n");
+      "| network | hosts | compute, ms | sums, ms | as built | joined | and overlapped |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
   for (const Network& n : kNetworks) {
     const double compute = n.flops * n.batch / c.flops;
@@ -87,8 +86,7 @@ void print_table(const Constants& c) {
     const int now = last_good(compute, [&](double hosts) { return seconds_of_sums(c, n, hosts); });
     const int joined =
         last_good(compute, [&](double hosts) { return seconds_joined(c, n, hosts); });
-    std::printf("| %s | 80 %% of alone up to | | | %d hosts | %d hosts | |\n", n.name.c_str(), now,
-                joined);
+    std::printf("| %s | 80 %% up to | | | %d | %d | |\n", n.name.c_str(), now, joined);
   }
 }
 

@@ -2,14 +2,15 @@
 //   mpi_train train --dir DIR --cores 4 [--model mnist] [--input shard] [--steps 40] ...
 //   mpi_train evaluate --dir DIR --cores 4
 //   mpi_train compare DIR OTHER      the variables of the newest checkpoints, bit for bit
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "examples/support/iris_data.h"
 #include "systole/base/command_line.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/io/tables/csv.h"
 #include "systole/io/tables/idx.h"
 #include "systole/keras/keras.h"
 #include "systole/keras_estimator/model_to_estimator.h"
@@ -105,12 +106,25 @@ struct Data {
   st::Tensor x, y;
 };
 
+// Every third flower is left out, so that the rest fills no number of batches.
 Data iris() {
-  const examples::IrisData all = examples::load_iris(examples::default_iris_path(), 1);
-  Data data{all.train_x, st::Tensor(st::DType::s32, {all.train_x.dim(0)})};
-  for (int64_t i = 0; i < data.y.dim(0); ++i) {
-    const float* const row = all.train_y.data<float>().data() + 3 * i;
-    data.y.data<int32_t>()[static_cast<size_t>(i)] = row[1] > 0 ? 1 : row[2] > 0 ? 2 : 0;
+  st::CsvReader reader(st::default_file_system().open("examples/data/iris.csv"));
+  std::vector<st::CsvColumn> columns;
+  for (size_t i = 0; i < 4; ++i) columns.push_back({i, st::DType::f32});
+  columns.push_back({4, st::DType::string});
+  const std::vector<st::Tensor> table = read_csv_columns(reader, columns);
+  constexpr int64_t kFlowers = 100;
+  Data data{st::Tensor(st::DType::f32, {kFlowers, 4}), st::Tensor(st::DType::s32, {kFlowers})};
+  const std::vector<std::string> species = {"setosa", "versicolor", "virginica"};
+  for (int64_t i = 0; i < kFlowers; ++i) {
+    const auto row = static_cast<size_t>(i + i / 2);
+    for (size_t c = 0; c < 4; ++c) {
+      data.x.data<float>()[static_cast<size_t>(i) * 4 + c] = table[c].data<float>()[row];
+    }
+    const std::string& name = table[4].data<std::string>()[row];
+    data.y.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(
+        std::ranges::find_if(species, [&](const auto& s) { return name.ends_with(s); }) -
+        species.begin());
   }
   return data;
 }
@@ -163,7 +177,7 @@ struct Program {
   static st::TPUEstimator keras_estimator(const Flags& flags) {
     st::set_random_seed(5);
     st::keras::Sequential model;
-    model.add(st::keras::layers::Dense(16, {.activation = "relu", .input_shape = {{5}}}));
+    model.add(st::keras::layers::Dense(16, {.activation = "relu", .input_shape = {{4}}}));
     model.add(st::keras::layers::Dense(3, {.activation = "softmax"}));
     model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy"});
     return st::keras::estimator::model_to_estimator(model, {.model_dir = flags.dir,

@@ -85,13 +85,13 @@ Values random_values(const hlo::Module& module, int replicas, uint64_t seed = 1)
   return all;
 }
 
-struct Program {
+struct SplitProgram {
   std::string name;
   std::string body;  // of f32[3,4] -> f32[3,4]
 };
-std::ostream& operator<<(std::ostream& out, const Program& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const SplitProgram& row) { return out << row.name; }
 
-class CpuProcesses : public ::testing::TestWithParam<Program> {};
+class CpuProcesses : public ::testing::TestWithParam<SplitProgram> {};
 
 TEST_P(CpuProcesses, GiveTheSameBitsForEverySplit) {
   const auto module = hlo::parse("func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {\n" +
@@ -113,22 +113,23 @@ const std::string kSum = std::string(R"(%s = "stablehlo.all_reduce"(%v) ({)") + 
 INSTANTIATE_TEST_SUITE_P(
     Programs, CpuProcesses,
     ::testing::Values(
-        Program{"sum", R"(%v = "stablehlo.exponential"(%a) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+        SplitProgram{"sum",
+                     R"(%v = "stablehlo.exponential"(%a) : (tensor<3x4xf32>) -> tensor<3x4xf32>
 )" + kSum + R"(
 %r = "stablehlo.multiply"(%s, %a) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 return %r : tensor<3x4xf32>)"},
-        Program{"gradient", R"(%g = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0]
+        SplitProgram{"gradient", R"(%g = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0]
   : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<4x4xf32>
 %v = stablehlo.slice %g [0:3, 0:4] : (tensor<4x4xf32>) -> tensor<3x4xf32>
 )" + kSum + R"(
 return %s : tensor<3x4xf32>)"},
-        Program{"replica", R"(%n = "stablehlo.replica_id"() : () -> tensor<ui32>
+        SplitProgram{"replica", R"(%n = "stablehlo.replica_id"() : () -> tensor<ui32>
 %f = "stablehlo.convert"(%n) : (tensor<ui32>) -> tensor<f32>
 %b = "stablehlo.broadcast_in_dim"(%f) {broadcast_dimensions = array<i64>}
   : (tensor<f32>) -> tensor<3x4xf32>
 %r = "stablehlo.add"(%a, %b) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
 return %r : tensor<3x4xf32>)"},
-        Program{"permute", R"(%r = "stablehlo.collective_permute"(%a)
+        SplitProgram{"permute", R"(%r = "stablehlo.collective_permute"(%a)
   {source_target_pairs = dense<[[0, 3], [3, 1], [1, 2]]> : tensor<3x2xi64>}
   : (tensor<3x4xf32>) -> tensor<3x4xf32>
 return %r : tensor<3x4xf32>)"}),

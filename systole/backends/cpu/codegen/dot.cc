@@ -24,8 +24,8 @@ llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Valu
                           llvm::Value* y, bool regroup) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
   llvm::FastMathFlags flags;
-  flags.setAllowContract(regroup && e.f.program.optimize);
-  flags.setAllowReassoc(regroup && e.f.program.optimize);
+  flags.setAllowContract(regroup && e.f.program.may_regroup());
+  flags.setAllowReassoc(regroup && e.f.program.may_regroup());
   e.f.b.setFastMathFlags(flags);
   llvm::Value* product = emit_reducer(e.f, hlo::Opcode::multiply, dtype, x, y);
   return emit_reducer(e.f, hlo::Opcode::add, dtype, sum, product);

@@ -45,6 +45,9 @@ struct ProgramEmitter {
       nullptr;  // made by the first step that may be shared
 
   llvm::LLVMContext& context() const { return module.getContext(); }
+  // Whether LLVM may change the order of sums, which then depends on the loops around them. A
+  // program that spans processes has other loops for other numbers of replicas.
+  bool may_regroup() const { return optimize && processes == nullptr; }
 };
 
 // Memory has the layout of a Tensor. In registers pred is i1; s4 and u4 are extended to i8; f16 and

@@ -540,7 +540,7 @@ Reduction::Values apply_reducer(Elements& e, const hlo::Computation& region,
     llvm::IRBuilderBase::FastMathFlagGuard guard(e.f.b);
     llvm::FastMathFlags flags;
     const bool regroup = *opcode == hlo::Opcode::add || *opcode == hlo::Opcode::multiply;
-    flags.setAllowReassoc(regroup && e.f.program.optimize);
+    flags.setAllowReassoc(regroup && e.f.program.may_regroup());
     e.f.b.setFastMathFlags(flags);
     const DType dtype = region.parameter(0).dtype();
     if (llvm::Value* x = emit_reducer(e.f, *opcode, dtype, so_far[0], arguments[0])) return {x};
