@@ -25,14 +25,19 @@ struct Network {
   int large;           // their number
   double small_bytes;  // of the others
   int small;
-  double flops;  // of an example: forward and backward
-  double batch;  // examples of a host in a step
+  double flops;    // of an example: forward and backward
+  double batch;    // examples of a host in a step, at most
+  double largest;  // batch of all hosts that still trains well
+
+  double compute_seconds(double hosts, double host_flops) const {
+    return flops * std::min(batch, largest / hosts) / host_flops;
+  }
 };
 
 // Of ResNet-50 the convolutions and the last layer are large, normalisations and biases small.
 const std::vector<Network> kNetworks = {
-    {"ResNet-50", 102.0e6, 54, 0.43e6, 107, 24.6e9, 256},
-    {"BERT base, 128 tokens", 439.0e6, 76, 0.47e6, 123, 84e9, 256},
+    {"ResNet-50", 102.0e6, 54, 0.43e6, 107, 24.6e9, 256, 32768},
+    {"BERT base, 128 tokens", 439.0e6, 76, 0.47e6, 123, 84e9, 256, 65536},
 };
 
 // One sum of `bytes`: all hosts compare what they do; then small arrays are gathered by all, and
@@ -60,9 +65,9 @@ double seconds_joined(const Constants& c, const Network& n, double hosts) {
 }
 
 // The most hosts, a power of two, of which each is at least 80 % as fast as alone.
-int last_good(double compute, const auto& exchange) {
+int last_good(const auto& share) {
   int hosts = 1;
-  while (hosts < 1 << 20 && compute / (compute + exchange(2.0 * hosts)) >= 0.8) hosts *= 2;
+  while (hosts < 1 << 20 && share(2.0 * hosts) >= 0.8) hosts *= 2;
   return hosts;
 }
 
@@ -73,8 +78,8 @@ void print_table(const Constants& c) {
       "| network | hosts | compute, ms | sums, ms | as built | joined | and overlapped |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
   for (const Network& n : kNetworks) {
-    const double compute = n.flops * n.batch / c.flops;
     for (const double hosts : {2.0, 8.0, 64.0, 1024.0}) {
+      const double compute = n.compute_seconds(hosts, c.flops);
       const double now = seconds_of_sums(c, n, hosts);
       const double joined = seconds_joined(c, n, hosts);
       // The backward pass, two thirds of the step, can hide sums.
@@ -83,9 +88,14 @@ void print_table(const Constants& c) {
                   hosts, 1e3 * compute, 1e3 * now, 100 * compute / (compute + now),
                   100 * compute / (compute + joined), 100 * compute / (compute + hidden));
     }
-    const int now = last_good(compute, [&](double hosts) { return seconds_of_sums(c, n, hosts); });
-    const int joined =
-        last_good(compute, [&](double hosts) { return seconds_joined(c, n, hosts); });
+    const auto share = [&](const auto& sums) {
+      return last_good([&](double hosts) {
+        const double compute = n.compute_seconds(hosts, c.flops);
+        return compute / (compute + sums(c, n, hosts));
+      });
+    };
+    const int now = share(seconds_of_sums);
+    const int joined = share(seconds_joined);
     std::printf("| %s | 80 %% up to | | | %d | %d | |\n", n.name.c_str(), now, joined);
   }
 }
