@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
               "all")
       .value_name("NAME")
       .one_each();
-  line.option("--device", flags.device, "Where integers are computed: cpu or tpu_v1, equal bits")
+  line.option("--device", flags.device, "Backend of the integers: cpu or tpu_v1, with equal bits")
       .show_default();
   line.option("--epochs", flags.epochs).positive().show_default();
   line.option("--samples", flags.samples, "Examples of each part; 0: all").show_default();

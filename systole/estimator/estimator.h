@@ -122,7 +122,7 @@ struct QuantizedPredictOptions {
   InputFn calibration_input_fn = nullptr;
   int64_t batches = 16;  // of one replica, at most
   quantize::Options quantization = {};
-  // A backend of the runtime. All compute the same bits; tpu_v1 is the model of TPU v1.
+  // A backend of the runtime. tpu_v1, the model of TPU v1, and cpu compute equal bits.
   std::string device = "tpu_v1";
 };
 

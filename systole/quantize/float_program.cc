@@ -246,7 +246,8 @@ std::optional<Tensor> FloatProgram::known(Value value) {
   if (found != known_.end()) return found->second;
   known_[value] = std::nullopt;  // until it is found
   Instruction& x = *value.def;
-  const bool pure = hlo::is_pure(x) && !x.is(Opcode::parameter) && x.num_regions() == 0 &&
+  const bool closed = x.num_regions() == 0 || x.is(Opcode::reduce);
+  const bool pure = hlo::is_pure(x) && !x.is(Opcode::parameter) && closed &&
                     !x.traits().has(hlo::kContextual) && x.num_results() == 1;
   if (!pure || x.type().byte_size() > kMaxKnownBytes) return std::nullopt;
   std::vector<Tensor> operands;

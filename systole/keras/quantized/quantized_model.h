@@ -16,7 +16,7 @@ namespace systole::keras {
 
 struct QuantizeModelOptions {
   quantize::Options quantization = {};
-  // A backend of the runtime. All compute the same bits; tpu_v1 is the model of TPU v1.
+  // A backend of the runtime. tpu_v1, the model of TPU v1, and cpu compute equal bits.
   std::string device = "tpu_v1";
   int64_t batch_size = 32;            // of the program; predict() takes any number of examples
   int64_t calibration_batches = 512;  // at most
