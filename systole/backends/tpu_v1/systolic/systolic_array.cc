@@ -107,7 +107,7 @@ SystolicRun run_systolic(int size, std::span<const SystolicBlock> blocks) {
     }
     if (loading < blocks.size() && shifted == n) {
       // The wave must have passed the last cell before its second weight is replaced.
-      const bool in_use = block > loading || row > 0;
+      const bool in_use = block > loading || (block == loading && row > 0);
       if (in_use && last_switch >= 0 && array.cycle() >= last_switch + 2 * size - 1) {
         ++loading;
         shifted = 0;

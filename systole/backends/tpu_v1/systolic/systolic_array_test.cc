@@ -17,7 +17,7 @@ void compare_with_product(int size, int blocks, std::mt19937& random) {
   std::vector<SystolicBlock> feed;
   std::vector<int32_t> expected;
   for (int b = 0; b < blocks; ++b) {
-    const size_t rows = 1 + random() % (3 * n);
+    const size_t rows = 1 + random() % (5 * n);
     std::vector<uint8_t> weight_bytes(n * n);
     for (uint8_t& w : weight_bytes) w = static_cast<uint8_t>(random());
     const PackedTile tile(size, weight_bytes, false, false);
