@@ -216,9 +216,14 @@ void run_mnist(benchmark::State& state) {
 
 // -- oneDNN
 
+const dnnl::engine& int8_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
 class DirectInt8 {
  public:
-  explicit DirectInt8(const Int8Layer& layer) : engine_(dnnl::engine::kind::cpu, 0) {
+  explicit DirectInt8(const Int8Layer& layer) {
     if (layer.size == 1) {
       make_product(layer);
     } else {
@@ -235,7 +240,7 @@ class DirectInt8 {
                                memory::format_tag::any);
     const memory::desc dst({layer.batch, layer.out}, memory::data_type::s32,
                            memory::format_tag::ab);
-    const dnnl::matmul::primitive_desc pd({src, weights, dst}, engine_);
+    const dnnl::matmul::primitive_desc pd({src, weights, dst}, int8_engine());
     set(dnnl::matmul(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
   }
 
@@ -256,7 +261,7 @@ class DirectInt8 {
                                                         {1, 1},
                                                         pad,
                                                         pad},
-                                                       engine_);
+                                                       int8_engine());
     set(dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
   }
 
@@ -269,20 +274,18 @@ class DirectInt8 {
   }
 
   memory filled(const memory::desc& desc) const {
-    memory result(desc, engine_);
+    memory result(desc, int8_engine());
     std::fill_n(static_cast<int8_t*>(result.get_data_handle()), desc.get_size(), int8_t{2});
     return result;
   }
 
-  dnnl::engine engine_;
   dnnl::primitive primitive_;
   std::unordered_map<int, memory> arguments_;
 };
 
 void run_direct(benchmark::State& state, std::span<const Int8Layer> layers) {
   omp_set_num_threads(omp_get_num_procs());
-  dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  dnnl::stream stream(engine);
+  dnnl::stream stream(int8_engine());
   std::vector<DirectInt8> direct(layers.begin(), layers.end());
   const auto run = [&] {
     for (DirectInt8& layer : direct) layer.execute(stream);

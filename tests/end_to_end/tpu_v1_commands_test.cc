@@ -54,10 +54,10 @@ TEST_F(TpuV1Commands, ATrainedNetworkGoesThroughAllOfThem) {
   if (!std::filesystem::exists(kDigits)) GTEST_SKIP() << kDigits << " is not there";
   const std::string out = path("out");
   const std::string example =
-      succeed("mnist_tpu_v1 --samples 3000 --epochs 1 --digits 200 --batch 20 --out " + out);
-  EXPECT_GE(number_after(example, "accuracy "), 60) << example;
+      succeed("mnist_tpu_v1 --samples 1500 --epochs 1 --digits 100 --batch 20 --out " + out);
+  EXPECT_GE(number_after(example, "accuracy "), 40) << example;
   const double difference = number_after(example, "difference ");
-  EXPECT_LE(std::abs(difference), 2) << example;
+  EXPECT_LE(std::abs(difference), 3) << example;
   EXPECT_THAT(example, HasSubstr("4 of 4 products on 8 bits"));
   EXPECT_GE(number_after(example, "sizes "), 3.5 * number_after(example, "bytes float, "));
   for (const char* row : {"1 array active", "2 useful products", "3 unused products",
