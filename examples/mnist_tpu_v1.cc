@@ -5,7 +5,8 @@
 //   mnist_tpu_v1 --data_dir DATA      DATA/mnist holds mnist.npz or the four IDX files
 //
 // Prints the accuracy on floating-point numbers and on integers, the sizes, the counters of the
-// machine and its roofline. Two epochs reach 98.5 % or more; integers lose at most 0.5 points.
+// machine and its roofline. One epoch of 20,000 digits reaches 97 %; integers lose at most 0.5
+// points.
 
 #include <fmt/core.h>
 
