@@ -81,7 +81,8 @@ std::vector<Tensor> run_on_cells(const hlo::Computation& main, const std::vector
 // Layers of random widths; some add an earlier array of the same width.
 void make_random_program(QuantizedMaker& maker) {
   const int64_t batch = maker.draw(1, 40);
-  Value x = maker.input({batch, maker.draw(1, 150)}, maker.draw(0, 3) == 0 ? DType::s16 : DType::s8);
+  Value x =
+      maker.input({batch, maker.draw(1, 150)}, maker.draw(0, 3) == 0 ? DType::s16 : DType::s8);
   const int64_t layers = maker.draw(1, 4);
   for (int64_t i = 0; i < layers; ++i) {
     const Shape shape({batch, maker.draw(1, 150)});
