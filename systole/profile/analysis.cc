@@ -85,7 +85,11 @@ class Analyser {
     if (thread == nullptr) return;
     const std::vector<NestedSpan> spans = nest(thread->events);
     sum_ops(spans);
-    sum_host(spans);
+    sum_host(spans, false);
+    for (const tracing::ThreadEvents& other : recording_.threads) {
+      if (&other != thread) sum_host(nest(other.events), true);
+    }
+    list_host();
     divide(spans);
     find_steps(spans);
     list_ops();
@@ -118,20 +122,23 @@ class Analyser {
     }
   }
 
-  void sum_host(const std::vector<NestedSpan>& spans) {
-    std::map<std::pair<std::string, Kind>, HostTime> by_name;
+  void sum_host(const std::vector<NestedSpan>& spans, bool compilation_alone) {
     for (const NestedSpan& span : spans) {
       const Event& event = *span.event;
+      if (compilation_alone && event.kind != Kind::compile) continue;
       if (event.kind == Kind::launch) result_.launches += 1;
       if (event.kind == Kind::op || event.kind == Kind::step) continue;
-      HostTime& time = by_name[{event.name, event.kind}];
+      HostTime& time = host_[{event.name, event.kind}];
       time.name = event.name;
       time.kind = event.kind;
       ++time.count;
       time.seconds += seconds_of(event.end - event.begin);
       time.self_seconds += seconds_of(span.self_ns);
     }
-    for (auto& [key, time] : by_name) result_.host.push_back(std::move(time));
+  }
+
+  void list_host() {
+    for (auto& [key, time] : host_) result_.host.push_back(std::move(time));
     std::ranges::stable_sort(result_.host, std::greater(), &HostTime::self_seconds);
   }
 
@@ -265,6 +272,7 @@ class Analyser {
   const tracing::Recording& recording_;
   Analysis& result_;
   std::map<int64_t, ProgramTimes> programs_;
+  std::map<std::pair<std::string, Kind>, HostTime> host_;
 };
 
 std::string problem_of(const tracing::Recording& recording, const Analysis& analysis) {

@@ -61,7 +61,7 @@ struct OpTime {
   double bytes_per_second() const { return seconds > 0 ? op->bytes * runs / seconds : 0; }
 };
 
-// Time of one span name on the thread that trains.
+// Time of one span name on the thread that trains; of compilation, on all threads.
 struct HostTime {
   std::string name;
   tracing::Kind kind = tracing::Kind::other;

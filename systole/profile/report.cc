@@ -229,7 +229,7 @@ void add_host_work(const json& p, std::string& out) {
   const std::string head =
       fmt::format("  {:<36} {:<12} {:>8} {:>14} {:>14}\n", "span", "kind", "count", "time", "self");
   if (!rows.empty()) out += "\nwork of the host on the thread that trains\n" + head + rows;
-  if (!compile.empty()) out += "\ncompilation, by pass\n" + head + compile;
+  if (!compile.empty()) out += "\ncompilation, by pass, on all threads\n" + head + compile;
 }
 
 void add_memory(const json& p, std::string& out) {
