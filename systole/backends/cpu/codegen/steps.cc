@@ -105,7 +105,9 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
       code(f, *x);
     }
     if (code == emit_reference) ++f.program.reference_steps;
-    if (!is_step_loop(*x)) {
+    // A program that is not optimised is one function, which would take long to compile with as
+    // many calls.
+    if (f.program.optimize && !is_step_loop(*x)) {
       f.note_op(static_cast<int64_t>(f.program.ops.size()));
       f.program.ops.push_back(op_of(*x, f.program.ops.size(), code == emit_reference));
     }
