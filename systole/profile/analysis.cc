@@ -176,6 +176,7 @@ class Analyser {
   }
 
   // The steps of the training: those inside loops, or else those of the program that took longest.
+  // A loop has as many steps as it says; those before them initialise variables.
   std::vector<size_t> training_steps(const std::vector<NestedSpan>& spans) {
     std::vector<size_t> steps;
     const bool loops = std::ranges::any_of(
@@ -187,12 +188,20 @@ class Analyser {
       most = times.all_seconds;
       longest = id;
     }
-    for (size_t i = 0; i < spans.size(); ++i) {
+    std::map<int, int64_t> in_loop;
+    for (size_t i = spans.size(); i-- > 0;) {
       if (spans[i].event->kind != Kind::step) continue;
-      if (loops ? enclosing_loop(spans, i) >= 0 : spans[i].event->arg("program", 0) == longest)
+      const int loop = enclosing_loop(spans, i);
+      if (loops ? loop >= 0 && in_loop[loop]++ < steps_of_loop(spans, loop)
+                : spans[i].event->arg("program", 0) == longest)
         steps.push_back(i);
     }
+    std::ranges::reverse(steps);
     return steps;
+  }
+
+  static int64_t steps_of_loop(const std::vector<NestedSpan>& spans, int loop) {
+    return spans[static_cast<size_t>(loop)].event->arg("steps", INT64_MAX);
   }
 
   static int enclosing_loop(const std::vector<NestedSpan>& spans, size_t i) {

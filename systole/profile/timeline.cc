@@ -1,6 +1,7 @@
 #include "systole/profile/timeline.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace systole::profile {
 
@@ -49,14 +50,18 @@ std::vector<std::pair<int64_t, int64_t>> self_intervals(const std::vector<Nested
 
 const tracing::ThreadEvents* training_thread(const tracing::Recording& recording) {
   const tracing::ThreadEvents* best = nullptr;
-  std::pair<int64_t, size_t> most{-1, 0};
+  // Evaluation has steps, too, but no loops.
+  std::tuple<bool, int64_t, size_t> most{false, -1, 0};
   for (const tracing::ThreadEvents& thread : recording.threads) {
     int64_t steps = 0;
+    bool loops = false;
     for (const Event& event : thread.events) {
       if (event.kind == Kind::step) steps += event.end - event.begin;
+      loops = loops || event.kind == Kind::loop;
     }
-    if (std::pair(steps, thread.events.size()) <= most) continue;
-    most = {steps, thread.events.size()};
+    const std::tuple<bool, int64_t, size_t> rank{loops && steps > 0, steps, thread.events.size()};
+    if (rank <= most) continue;
+    most = rank;
     best = &thread;
   }
   return best;

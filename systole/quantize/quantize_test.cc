@@ -208,6 +208,32 @@ TEST(QuantizeTest, QuantizesLoops) {
   EXPECT_TRUE(got.identical(run_on("reference", *quantized.module, batches[0])[0]));
 }
 
+TEST(QuantizeTest, QuantizesTablesOfLookups) {
+  Network network(9);
+  hlo::Module module("embedding");
+  hlo::Computation& main = module.add_function("main");
+  Builder b(main);
+  const Value words = main.add_parameter({DType::s32, {4, 3}});
+  const Value rows = b.op(Opcode::gather, {b.constant(network.normal({60, 8}, 1)), words},
+                          hlo::GatherAttrs{.offset_dims = {2},
+                                           .collapsed_slice_dims = {0},
+                                           .start_index_map = {0},
+                                           .index_vector_dim = 2,
+                                           .slice_sizes = {1, 8}},
+                          {{DType::f32, {4, 3, 8}}})
+                         ->result();
+  main.set_results({network.biased(b, network.dense(b, b.reshape(rows, {4, 24}), 5))});
+  const std::vector<std::vector<Tensor>> batches{
+      {Tensor({4, 3}, {0, 7, 59, 3, 3, 12, 40, 41, 42, 5, 6, 58})}};
+  const Quantized quantized = quantize(module, batches, {});
+  EXPECT_GT(quantized.report.constant_bytes_before, 3 * quantized.report.constant_bytes_after);
+  EXPECT_THAT(hlo::print(*quantized.module), HasSubstr("tensor<4x3x8x!quant"));
+  const Tensor got = run_on("cpu", *quantized.module, batches[0])[0];
+  EXPECT_GT(noise_ratio(got, run_on("cpu", module, batches[0])[0]), 25);
+  EXPECT_TRUE(got.identical(run_on("reference", *quantized.module, batches[0])[0]));
+  EXPECT_TRUE(got.identical(run_on("tpu_v1", *quantized.module, batches[0])[0]));
+}
+
 TEST(QuantizeTest, NamesWhatIsWrong) {
   Network network(1);
   const auto module = network.convolutional();

@@ -207,6 +207,7 @@ class Rewriter {
     if (x.num_results() != 1 || x.dtype() != DType::f32 || x.num_operands() == 0) return false;
     const bool all =
         std::ranges::all_of(x.operands(), [&](const Value& v) { return has_integers(v); });
+    if (x.is(Opcode::gather)) return write_lookup(x, b);
     if (is_move(x) && all) return write_move(x, b);
     if (is_max_pool(x) && has_integers(x.operand(0))) return write_max_pool(x, b);
     if (x.is(Opcode::concatenate) && all && types_.contains(x.result())) {
@@ -217,6 +218,20 @@ class Rewriter {
     }
     if (all && fixed_type(x) != nullptr) return write_typed(x, fixed_type(x), b);
     return false;
+  }
+
+  // Rows of a constant table, such as an embedding: the table becomes 8-bit weights.
+  bool write_lookup(const Instruction& x, Builder& b) {
+    const auto table = program_.known(x.operand(0));
+    if (!table || table->rank() < 2 || program_.known(x.operand(1))) return false;
+    const QuantizedWeights rows = quantize_table(*table);
+    const TensorType type{DType::s8, table->shape(), rows.type};
+    const Value constant =
+        b.op(Opcode::constant, {}, hlo::ConstantAttrs{rows.values}, {type})->result();
+    integers_[result_of(x)] = b.op(Opcode::gather, {constant, real(x.operand(1), b.computation())},
+                                   x.attrs(), {{DType::s8, x.shape(), rows.type}})
+                                  ->result();
+    return true;
   }
 
   bool write_move(const Instruction& x, Builder& b) {

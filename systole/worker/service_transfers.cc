@@ -1,5 +1,6 @@
 // The streams of arrays.
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -19,31 +20,40 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     StartRead(&message_);
   }
 
+  // The message after this one arrives while this one is copied.
   void OnReadDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    grpc::ByteBuffer message;
+    message.Swap(&message_);
+    if (ok) StartRead(&message_);
     try {
       if (!ok) throw make_error(Code::cancelled, "worker: upload, got no end");
       if (session_ == nullptr) {
-        begin();
-      } else if (reader_->take(message_)) {
+        begin(message);
+      } else if (reader_->take(message)) {
         session_->transfers().finish_upload(id_, transfer_);
         reply_ = to_buffer(v1::UploadReply());
-        return Finish(grpc::Status::OK);
+        finish(grpc::Status::OK);
       }
-      StartRead(&message_);
     } catch (const Error& error) {
       if (transfer_ != nullptr) session_->transfers().drop_upload(id_, transfer_);
-      Finish(to_status(error));
+      finish(to_status(error));
     } catch (const std::bad_alloc&) {
-      Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "worker: memory, got none left"});
+      finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "worker: memory, got none left"});
     }
   }
   void OnDone() override { delete this; }
 
  private:
-  void begin() {
+  void finish(const grpc::Status& status) {
+    finished_ = true;
+    Finish(status);
+  }
+  void begin(grpc::ByteBuffer& message) {
     service_.check_token(context_);
     v1::Chunk chunk;
-    if (!from_buffer(message_, chunk) || !chunk.has_header()) {
+    if (!from_buffer(message, chunk) || !chunk.has_header()) {
       throw invalid_argument("worker: upload, got a message without header first");
     }
     const v1::UploadHeader& header = chunk.header();
@@ -58,6 +68,8 @@ class UploadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   WorkerService& service_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& reply_;
+  std::mutex mutex_;  // of all below, except for message_ while it is read
+  bool finished_ = false;
   grpc::ByteBuffer message_;
   std::shared_ptr<WorkerSession> session_;
   std::shared_ptr<Transfer> transfer_;

@@ -30,7 +30,7 @@ const KerasExample kKerasExamples[] = {
     {"fashion_mnist_cnn", "fashion-mnist",
      "--samples 16 --batch_size 16 --steps_per_epoch 4 --epochs 3",
      "val_sparse_categorical_accuracy"},
-    {"imdb_lstm", "imdb", "--samples 256 --epochs 3 --weights @/imdb.h5", "val_acc"},
+    {"imdb_lstm", "imdb", "--samples 128 --epochs 3 --weights @/imdb.h5", "val_acc"},
     {"shakespeare_lstm", "tinyshakespeare",
      "--units 16 --batch_size 8 --steps_per_epoch 5 --epochs 3 --weights @/bard.h5", "loss"}};
 

@@ -57,6 +57,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     header.set_transfer(id);
     worker::to_wire(type, *header.mutable_type());
     message_ = worker::to_buffer(chunk);
+    next_ = writer_->next();
     stub_.PrepareBidiStreamingCall(&context_, "/systole.worker.v1.Worker/Upload", {}, this);
     StartRead(&reply_);
     StartWrite(&message_);
@@ -67,16 +68,19 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     done_.wait();
     writer_.reset();
     message_.Clear();
+    next_.reset();
     free_.wait();
     return status_;
   }
 
   void OnWriteDone(bool ok) override {
     if (!ok) return;
-    auto next = writer_->next();
-    if (!next) return StartWritesDone();
-    message_ = std::move(*next);
+    // The message is written while the checksum of the one after it is computed.
+    const std::lock_guard lock(mutex_);
+    if (!next_) return StartWritesDone();
+    message_ = std::move(*next_);
     StartWrite(&message_);
+    next_ = writer_->next();
   }
   void OnDone(const grpc::Status& status) override {
     status_ = status;
@@ -88,7 +92,9 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   grpc::ClientContext context_;
   Latch free_;
   Latch done_;
-  std::optional<ChunkWriter> writer_;
+  std::mutex mutex_;
+  std::optional<ChunkWriter> writer_;     // guarded by mutex_
+  std::optional<grpc::ByteBuffer> next_;  // guarded by mutex_; none after the last
   grpc::ByteBuffer message_;
   grpc::ByteBuffer reply_;
   grpc::Status status_;

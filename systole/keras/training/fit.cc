@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -271,8 +272,10 @@ class FitRun {
     int64_t wanted = ahead_ > 0 ? ahead_ : launch_steps(step_, total_steps_);
     if (steps_) wanted = std::min(wanted, *steps_ - step_);
     ahead_ = steps_ahead(wanted);
-    const tracing::Span loop("loop", tracing::Kind::loop, {"step", total_steps_},
-                             {"steps", wanted});
+    // Ends before the callbacks, one of which may end the recording.
+    std::optional<tracing::Span> loop(std::in_place, "loop", tracing::Kind::loop,
+                                      tracing::Arg{"step", total_steps_},
+                                      tracing::Arg{"steps", wanted});
     const std::optional<BatchStack> stack = [&] {
       const tracing::Span wait("wait for input", tracing::Kind::input_wait);
       return feed_->next(wanted, ahead_);
@@ -289,6 +292,7 @@ class FitRun {
     pace_.time(stack->steps, [&] {
       results = trainer_.run(Phase::train, feed_->batch_shape(), stack->inputs, stack->steps);
     });
+    loop.reset();
     const tracing::Span callbacks("callbacks", tracing::Kind::hook);
     report(*stack, results[0].data<float>());
     return true;

@@ -101,14 +101,7 @@ CpuMachine cpu_machine() {
   } catch (const Error& error) {
     log_warning("machine: measured again: {}", error.what());
   }
-  CpuMachine measured = measure_cpu_machine();
-  try {
-    if (!path.empty() && make_private_folder(default_cache_folder()).empty())
-      save_cpu_machine(measured, files, path);
-  } catch (const Error& error) {
-    log_warning("machine: the measurement is not kept: {}", error.what());
-  }
-  return measured;
+  return measure_cpu_machine();
 }
 
 StepPrediction predict(const StepCost& step, const CpuMachine& machine,

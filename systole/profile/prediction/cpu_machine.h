@@ -38,8 +38,8 @@ void save_cpu_machine(const CpuMachine& machine, FileSystem& files, const std::s
 // Reads a measurement. Errors: NOT_FOUND; INVALID_ARGUMENT naming the file and the field.
 CpuMachine load_cpu_machine(FileSystem& files, const std::string& path);
 
-// The measurement in cpu_machine_path(), if it is of this CPU and so many cores, else a new one,
-// which it keeps there.
+// The measurement in cpu_machine_path(), if it is of this CPU and so many cores, else a new one.
+// `systole machine` keeps one there, made while the machine was quiet.
 CpuMachine cpu_machine();
 
 // Predicts a step of one replica on all cores of `machine`. An op takes the longest of
