@@ -35,7 +35,7 @@ double positive(const json& file, const char* field, const std::string& path) {
   return found->get<double>();
 }
 
-PredictedOp time_of(const OpCost& cost, const CpuMachine& machine,
+PredictedOp cpu_time_of(const OpCost& cost, const CpuMachine& machine,
                     const CpuCalibration& calibration) {
   const double product = cost.flops / (machine.flops_per_second * calibration.product_share);
   const double vector = cost.vector_ops / (machine.flops_per_second * calibration.vector_ops);
@@ -110,7 +110,7 @@ StepPrediction predict(const StepCost& step, const CpuMachine& machine,
   std::map<std::string, double> seconds_by_limit;
   double flops = 0;
   for (const OpCost& cost : step.ops) {
-    p.ops.push_back(time_of(cost, machine, calibration));
+    p.ops.push_back(cpu_time_of(cost, machine, calibration));
     p.compute_seconds += p.ops.back().seconds;
     seconds_by_limit[p.ops.back().limit] += p.ops.back().seconds;
     flops += cost.flops;
