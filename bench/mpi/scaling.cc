@@ -64,7 +64,8 @@ double seconds_joined(const Constants& c, const Network& n, double hosts) {
   return arrays * seconds_of_sum(c, hosts, bytes / arrays);
 }
 
-// The most hosts, a power of two, of which each is at least 80 % as fast as alone.
+// Returns the largest power of two for which each of so many hosts reaches 80 % of the speed that
+// it has alone.
 int last_good(const auto& share) {
   int hosts = 1;
   while (hosts < 1 << 20 && share(2.0 * hosts) >= 0.8) hosts *= 2;

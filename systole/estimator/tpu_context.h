@@ -23,7 +23,8 @@ class TPUContext {
     int64_t replicas_consumed = 1;  // replicas that read the result
   };
 
-  // `num_replicas`: of all hosts. A model_fn has no `deployment`.
+  // `num_replicas` counts the replicas of all hosts; `host` is this one's number, from 0.
+  // `deployment` tells an input_fn which part of the input to read; pass none for a model_fn.
   explicit TPUContext(int64_t num_replicas, std::optional<Deployment> deployment = std::nullopt,
                       int64_t num_hosts = 1, int64_t host = 0)
       : num_replicas_(num_replicas),

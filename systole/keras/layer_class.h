@@ -21,8 +21,8 @@ Shape with_batch(int64_t batch, const Shape& shape);
 
 // The largest size of an axis that a layer's argument may ask for.
 inline constexpr int64_t kMaxLayerSize = INT32_MAX;
-// Checks a size that a layer's argument asks for. Errors: INVALID_ARGUMENT `<layer>: <argument>,
-// got <size>, expected an integer from 1 to 2147483647`.
+// Checks an argument that is a size, such as units or filters. Errors: INVALID_ARGUMENT, which
+// names the layer, the argument and the size, unless it is from 1 to kMaxLayerSize.
 void check_layer_size(std::string_view layer, std::string_view argument, int64_t size);
 
 // Arguments that every layer takes. Options structs of layers repeat the fields.

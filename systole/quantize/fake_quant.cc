@@ -9,28 +9,29 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
+// The value, or that before it was broadcast; nullopt if it is not known.
+std::optional<Tensor> known_unspread(const KnownValue& known, Value value) {
+  const Instruction& x = *value.def;
+  return known(x.is(Opcode::broadcast_in_dim) ? x.operand(0) : value);
+}
+
 // Steps from a result to what it is computed from, along first operands.
 class OperandChain {
  public:
   OperandChain(Value at, const KnownValue& known) : at_(at), known_(known) {}
 
   Value at() const { return at_; }
-  // Steps over an instruction; `other`, if not null, gets the value of its second operand.
+  // Moves to the first operand of the instruction at at(), which must be of this opcode. `other`,
+  // if not null, gets the known value of the second operand. Returns false if either is not so.
   bool step(Opcode opcode, std::optional<Tensor>* other = nullptr) {
     const Instruction& x = *at_.def;
     if (!x.is(opcode)) return false;
-    if (other != nullptr) *other = unspread(x.operand(1));
+    if (other != nullptr) *other = known_unspread(known_, x.operand(1));
     at_ = x.operand(0);
     return other == nullptr || other->has_value();
   }
 
  private:
-  // The range before it was broadcast.
-  std::optional<Tensor> unspread(Value value) const {
-    const Instruction& x = *value.def;
-    return known_(x.is(Opcode::broadcast_in_dim) ? x.operand(0) : value);
-  }
-
   Value at_;
   const KnownValue& known_;
 };
@@ -63,8 +64,7 @@ std::optional<FakeQuant> match_fake_quant(const Instruction& x, const KnownValue
     return std::nullopt;
   }
   // No range was given: the op returns zeros.
-  const std::optional<Tensor> none = known(
-      x.operand(0).def->is(Opcode::broadcast_in_dim) ? x.operand(0).def->operand(0) : x.operand(0));
+  const std::optional<Tensor> none = known_unspread(known, x.operand(0));
   for (int64_t i = 0; none && i < none->num_elements(); ++i) {
     if (none->as_double(i) != 0) return std::nullopt;
   }

@@ -163,9 +163,10 @@ struct CompileOptions {
   // By parameter of the program: the caller promises one value for all replicas, and gives it
   // once. Empty: none.
   std::vector<bool> replicated_parameters = {};
-  // The processes that run the program together, each with num_replicas replicas of its own; null:
-  // this one alone. Sums over replicas are then added in pairs (ProcessGroup::sum_replicas). The
-  // executable uses the group, which outlives it. Only the cpu backend takes one.
+  // The processes that run the program together, each with num_replicas replicas of its own. Null
+  // means this process alone. With a group, sums over replicas are added in pairs, in the order of
+  // ProcessGroup::sum_replicas. Not owned; it must outlive the executable. Only the cpu backend
+  // supports it.
   ProcessGroup* processes = nullptr;
   bool bf16_products =
       false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default

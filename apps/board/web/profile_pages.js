@@ -1,7 +1,7 @@
 // More pages of profiles: roofline, cores of a pod, predictions, the counters of a TPU v1.
 import {el, replace} from './dom.js';
 import {bytes, count, duration, num, toNumber} from './format.js';
-import {figure, percent, table} from './profile_parts.js';
+import {figure, legend, percent, table} from './profile_parts.js';
 import {rooflineChart} from './roofline_chart.js';
 
 const ms = (seconds) => `${num(1e3 * seconds, 4)} ms`;
@@ -12,7 +12,7 @@ function stackedBar(parts, total, label) {
   return el('div.stack', {role: 'img', 'aria-label': `${label}: ${parts.map(([title, value]) => `${title} ${percent(value / total)}`).join(', ')}`},
     parts.map(([title, value], i) => value > 0 && el('i', {title: `${title}: ${percent(value / total)}`, style: {width: `${100 * value / total}%`, background: kPartColors[i % kPartColors.length]}})));
 }
-const legend = (titles) => el('p.note.legend', {}, titles.map((title, i) => [el('i.swatch', {style: {background: kPartColors[i % kPartColors.length]}}), `${title}  `]));
+const partLegend = (titles) => legend(titles.map((title, i) => [title, kPartColors[i % kPartColors.length]]));
 
 // All figures of <host>.systole.json that concern operations.
 export function roofline(page) {
@@ -46,7 +46,7 @@ export function cores(page) {
     const all = Object.entries(step.podStatsPerCore || {}).map(([id, core]) => ({id, core, ...partsOfCore(core)}));
     const longest = Math.max(...all.map((c) => c.total), 1e-9);
     const names = all.length ? all[0].parts.map(([name]) => name) : [];
-    replace(body, legend(names), el('div.cores', {}, all.map((c) => [el('span', {}, `core ${c.id}`), stackedBar(c.parts, longest, `core ${c.id}`), el('span.number', {}, `${num(c.total / 1e3, 4)} ms`)])),
+    replace(body, partLegend(names), el('div.cores', {}, all.map((c) => [el('span', {}, `core ${c.id}`), stackedBar(c.parts, longest, `core ${c.id}`), el('span.number', {}, `${num(c.total / 1e3, 4)} ms`)])),
       (step.allReduceOpDb || []).length > 0 && [el('h3', {}, 'All-reduce'), table([['Operation', (r) => r.name], ['Bytes', (r) => bytes(toNumber(r.dataSize)), true], ['Time', (r) => `${num(toNumber(r.durationUs), 4)} us`, true], ['Count', (r) => count(toNumber(r.occurrences)), true]], step.allReduceOpDb)],
       (step.channelDb || []).length > 0 && [el('h3', {}, 'Channels'), table([['From core', (r) => r.srcCoreId, true], ['To core', (r) => r.dstCoreId, true], ['Bytes', (r) => bytes(toNumber(r.dataSize)), true], ['Time', (r) => `${num(toNumber(r.durationUs), 4)} us`, true], ['Operations', (r) => (r.hloNames || []).join(', ')]], step.channelDb)]);
   };
@@ -64,7 +64,7 @@ export function prediction(page) {
     el('div.figures', {}, figure('examples per second', count(page.batch_size / total), `batches of ${num(page.batch_size)}`), figure(`peak of the ${page.unit}`, percent(page.matrix_share)),
       figure('memory of a core', bytes(page.memory_bytes), `of ${bytes(page.memory_limit)}${page.fits ? '' : ': does not fit'}`), page.infeed_seconds > 0 && figure('infeed, beside the others', ms(page.infeed_seconds)),
       page.steps > 0 && figure(`${count(page.steps)} steps`, duration(training), page.price_per_hour > 0 ? `price ${num(page.price_per_hour * training / 3600, 4)}` : '')),
-    el('section.card', {}, el('h3', {}, 'Parts of a step'), legend(parts.map(([title]) => title)), stackedBar(parts, total, 'step')),
+    el('section.card', {}, el('h3', {}, 'Parts of a step'), partLegend(parts.map(([title]) => title)), stackedBar(parts, total, 'step')),
     el('h3', {}, 'Operations that take longest'),
     table([['Operation', (o) => o.name], ['Time', (o) => ms(o.seconds), true], ['Share', (o) => percent(o.seconds / total), true], ['Limit', (o) => o.limit], ['GFLOP', (o) => num(o.flops / 1e9, 4), true], ['Bytes', (o) => bytes(o.memory_bytes), true]], page.ops || [])];
 }
@@ -77,7 +77,7 @@ export function tpuV1(page) {
   const points = programs.map((p) => ({name: p.name, group: p.name, x: p.weight_bytes > 0 ? p.multiply_adds / p.weight_bytes : 0, y: p.ops_per_second, size: p.cycles}));
   const show = (p) => { if (p) note.textContent = `${p.name}: ${num(p.y / 1e12, 4)} TOPS, ${num(p.x, 4)} multiply-adds per weight byte`; };
   return [el('div.figures', {}, figure('peak', `${num(page.peak_ops / 1e12, 4)} TOPS`), figure('weight memory', `${num(page.weight_bandwidth / 1e9, 4)} GB/s`), figure('clock', `${num(page.clock_hz / 1e6, 4)} MHz`)),
-    el('section.card', {}, el('h3', {}, 'Cycles of the matrix unit'), legend(kCounterParts.map(([, title]) => title)),
+    el('section.card', {}, el('h3', {}, 'Cycles of the matrix unit'), partLegend(kCounterParts.map(([, title]) => title)),
       el('div.cores', {}, programs.map((p) => [el('span', {}, p.name), stackedBar(kCounterParts.map(([key, title]) => [title, p[key]]), p.cycles, p.name), el('span.number', {}, `${num(1e6 * p.cycles / page.clock_hz, 4)} us`)]))),
     el('section.card', {}, el('h3', {}, 'Roofline'), rooflineChart(points, {peak: page.peak_ops, bandwidth: 2 * page.weight_bandwidth, xTitle: 'multiply-adds per weight byte', yTitle: 'TOPS', yUnit: 1e12}, show), note),
     table([['Program', (p) => p.name], ['Cycles', (p) => num(p.cycles), true], ['TOPS', (p) => num(p.ops_per_second / 1e12, 4), true], ...kCounterParts.map(([key, title]) => [title, (p) => share(p, key), true]), ['RAW stalls', (p) => share(p, 'raw_stall'), true],

@@ -11,6 +11,22 @@ export function rowsOf(table) {
   return (table?.rows || []).map((r) => Object.fromEntries(r.c.map((cell, i) => [ids[i], cell?.v])));
 }
 
+// Draws the grid lines of a vertical scale and their texts, tick => text.
+export function drawYAxis(ctx, y, area, ticks, text) {
+  ctx.font = '11px system-ui, sans-serif';
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'middle';
+  for (const tick of ticks) {
+    ctx.strokeStyle = cssColor('--grid');
+    ctx.strokeRect(area.left, Math.round(y(tick)) + 0.5, area.right - area.left, 0);
+    ctx.fillStyle = cssColor('--dim');
+    ctx.fillText(text(tick), area.left - 6, y(tick));
+  }
+}
+
+// The colours of a chart: [[title, colour], ...].
+export const legend = (parts) => el('p.note.legend', {}, parts.map(([title, color]) => [el('i.swatch', {style: {background: color}}), `${title}  `]));
+
 // Bars of the steps, stacked: parts are [[title, colour, row => value]].
 export function stepChart(rows, parts, unit) {
   const canvas = el('canvas', {role: 'img', 'aria-label': 'Time of each step'}), box = el('div.plot', {}, canvas);
@@ -21,15 +37,7 @@ export function stepChart(rows, parts, unit) {
     const area = {left: 52, right: width - 8, top: 8, bottom: height - 24};
     const most = Math.max(...rows.map((r) => parts.reduce((sum, [, , value]) => sum + value(r), 0)), 1e-9);
     const y = linearScale([0, most * 1.05], [area.bottom, area.top]), step = (area.right - area.left) / rows.length;
-    ctx.font = '11px system-ui, sans-serif';
-    ctx.textAlign = 'right';
-    ctx.textBaseline = 'middle';
-    for (const tick of axisTicks(y, false, 5)) {
-      ctx.strokeStyle = cssColor('--grid');
-      ctx.strokeRect(area.left, Math.round(y(tick)) + 0.5, area.right - area.left, 0);
-      ctx.fillStyle = cssColor('--dim');
-      ctx.fillText(`${num(tick, 3)} ${unit}`, area.left - 6, y(tick));
-    }
+    drawYAxis(ctx, y, area, axisTicks(y, false, 5), (tick) => `${num(tick, 3)} ${unit}`);
     rows.forEach((row, i) => {
       let base = 0;
       for (const [, color, value] of parts) {
@@ -44,7 +52,7 @@ export function stepChart(rows, parts, unit) {
     rows.forEach((row, i) => { if (i % every === 0) ctx.fillText(row.stepnum, area.left + (i + 0.5) * step, area.bottom + 12); });
   };
   new ResizeObserver(draw).observe(box);
-  return el('div', {}, box, el('p.note.legend', {}, parts.map(([title, color]) => [el('i.swatch', {style: {background: color}}), `${title}  `])));
+  return el('div', {}, box, legend(parts));
 }
 
 export const figure = (title, value, note = '') => el('div.figure', {}, el('b', {}, value), el('span', {}, title), note && el('small', {}, note));

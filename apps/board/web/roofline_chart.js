@@ -2,6 +2,7 @@
 // Source: Williams, Waterman, Patterson, "Roofline", 2009.
 import {context, cssColor, el} from './dom.js';
 import {num, runColor} from './format.js';
+import {drawYAxis, legend} from './profile_parts.js';
 import {axisTicks, logScale} from './scale.js';
 
 const kHeight = 360;
@@ -13,15 +14,7 @@ function domains(points, peak, bandwidth) {
 }
 
 function drawAxes(ctx, x, y, area, options) {
-  ctx.font = '11px system-ui, sans-serif';
-  ctx.textBaseline = 'middle';
-  ctx.textAlign = 'right';
-  for (const tick of axisTicks(y, true, 6)) {
-    ctx.strokeStyle = cssColor('--grid');
-    ctx.strokeRect(area.left, Math.round(y(tick)) + 0.5, area.right - area.left, 0);
-    ctx.fillStyle = cssColor('--dim');
-    ctx.fillText(num(tick / options.yUnit, 3), area.left - 6, y(tick));
-  }
+  drawYAxis(ctx, y, area, axisTicks(y, true, 6), (tick) => num(tick / options.yUnit, 3));
   ctx.textAlign = 'center';
   for (const tick of axisTicks(x, true, 8)) {
     ctx.fillStyle = cssColor('--dim');
@@ -82,5 +75,5 @@ export function rooflineChart(points, {peak, bandwidth, xTitle, yTitle, yUnit}, 
     select(hits[0]?.point ?? null);
   });
   new ResizeObserver(draw).observe(box);
-  return el('div', {}, box, el('p.note.legend', {}, groups.map((group, i) => [el('i.swatch', {style: {background: runColor(i)}}), `${group}  `])));
+  return el('div', {}, box, legend(groups.map((group, i) => [group, runColor(i)])));
 }

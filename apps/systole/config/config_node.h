@@ -28,7 +28,7 @@ class ConfigNode {
   bool is_list() const;
   bool is_scalar() const;
   bool is_null() const;
-  // Whether it is a scalar in quotation marks, which is a text whatever it looks like.
+  // Returns whether it is a scalar in quotation marks. Such a scalar is a string, even "12".
   bool is_quoted() const;
 
   // The value of a key of a map; absent if the key is. Errors of an absent value have this place.

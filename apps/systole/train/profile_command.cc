@@ -18,7 +18,8 @@
 namespace systole::app {
 namespace {
 
-// Longer than a capture by signal may take, and the analysis.
+// How long to wait for the profile of another process: its capture (SYSTOLE_PROFILE_SECONDS) and
+// its analysis together.
 constexpr double kSecondsForProcess = 60;
 
 struct ReportCommand {

@@ -25,7 +25,8 @@ struct FeedReport {
   std::string to_string() const;
 };
 
-// Returns what makes the stage faster, as a clause: "give it num_parallel_calls = AUTOTUNE".
+// Returns advice that makes the stage faster, to follow a colon: "give it num_parallel_calls =
+// AUTOTUNE".
 std::string remedy(const StageStats& stage);
 
 }  // namespace systole

@@ -20,9 +20,10 @@
 namespace systole::keras::callbacks {
 namespace {
 
-// Pictures of a weight, as tf.summary.image makes them: the largest value is white; with values
-// below 0, 0 is grey. Vectors are one column, matrices lie on their longer side. None of weights
-// of more than three axes.
+// Returns grey pictures of a weight, scaled as tf.summary.image does: the largest value is white, 0
+// is black, or grey if a value is negative. A vector becomes one column; a matrix is transposed if
+// it has more rows than columns; [rows, columns, channels] gives one picture for each of the first
+// three channels. Returns none for more than three axes.
 std::vector<SummaryImage> pictures_of(const Tensor& weight) {
   const int rank = weight.rank();
   if (rank < 1 || rank > 3 || weight.num_elements() == 0) return {};

@@ -1,10 +1,8 @@
 #include "systole/profile/prediction/cpu_machine.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "systole/base/error.h"
@@ -12,6 +10,7 @@
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/machine.h"
+#include "systole/runtime/memory.h"
 
 namespace systole::profile {
 namespace {
@@ -20,11 +19,6 @@ using nlohmann::json;
 
 constexpr int64_t kCacheArray = int64_t{128} << 10;  // of three that a core reads and writes
 constexpr int64_t kMemoryArray = int64_t{64} << 20;
-
-double physical_memory() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
 
 double positive(const json& file, const char* field, const std::string& path) {
   const auto found = file.find(field);
@@ -106,27 +100,12 @@ CpuMachine cpu_machine() {
 
 StepPrediction predict(const StepCost& step, const CpuMachine& machine,
                        const CpuCalibration& calibration) {
-  StepPrediction p;
-  std::map<std::string, double> seconds_by_limit;
-  double flops = 0;
-  for (const OpCost& cost : step.ops) {
-    p.ops.push_back(cpu_time_of(cost, machine, calibration));
-    p.compute_seconds += p.ops.back().seconds;
-    seconds_by_limit[p.ops.back().limit] += p.ops.back().seconds;
-    flops += cost.flops;
-  }
-  p.overhead_seconds =
-      calibration.step_seconds + calibration.op_seconds * static_cast<double>(step.ops.size());
-  seconds_by_limit["overhead"] += p.overhead_seconds;
-  p.device_seconds = p.compute_seconds + p.overhead_seconds;
-  p.step_seconds = p.device_seconds;
+  StepPrediction p = predict_ops(
+      step, [&](const OpCost& cost) { return cpu_time_of(cost, machine, calibration); },
+      calibration.op_seconds, calibration.step_seconds);
   p.unit = "CPU cores";
-  p.matrix_share = flops / p.step_seconds / machine.flops_per_second;
-  p.memory_bytes = step.resident_bytes;
-  p.memory_limit = physical_memory();
-  p.limit = std::ranges::max_element(seconds_by_limit, {}, [](const auto& part) {
-              return part.second;
-            })->first;
+  p.memory_limit = static_cast<double>(runtime::host_memory_bytes());
+  p.add_up(machine.flops_per_second);
   return p;
 }
 

@@ -40,38 +40,52 @@ double product_cycles(int64_t m, int64_t k, int64_t n) {
   return std::min(cycles(m, n), cycles(n, m));
 }
 
+StepPrediction predict_ops(const StepCost& step,
+                           const std::function<PredictedOp(const OpCost&)>& time_of,
+                           double op_seconds, double step_seconds) {
+  StepPrediction p;
+  for (const OpCost& cost : step.ops) {
+    p.ops.push_back(time_of(cost));
+    p.compute_seconds += p.ops.back().seconds;
+  }
+  p.overhead_seconds = step_seconds + op_seconds * static_cast<double>(step.ops.size());
+  p.memory_bytes = step.resident_bytes;
+  return p;
+}
+
+void StepPrediction::add_up(double peak_flops) {
+  device_seconds = compute_seconds + all_reduce_seconds + overhead_seconds;
+  step_seconds = std::max(device_seconds, infeed_seconds);
+  std::map<std::string, double> seconds_by_limit;
+  double flops = 0;
+  for (const PredictedOp& op : ops) {
+    seconds_by_limit[op.limit] += op.seconds;
+    flops += op.cost.flops;
+  }
+  seconds_by_limit["overhead"] += overhead_seconds;
+  seconds_by_limit["all-reduce"] = all_reduce_seconds;
+  matrix_share = flops / step_seconds / peak_flops;
+  limit = infeed_seconds > device_seconds
+              ? "infeed"
+              : std::ranges::max_element(seconds_by_limit, {}, [](const auto& part) {
+                  return part.second;
+                })->first;
+}
+
 StepPrediction predict(const StepCost& step, const TpuSystem& system,
                        const TpuCalibration& calibration) {
   const TpuGeneration& core = *system.generation;
   const double cores = system.cores;
-  StepPrediction p;
-  std::map<std::string, double> seconds_by_limit;
-  double flops = 0;
-  for (const OpCost& cost : step.ops) {
-    p.ops.push_back(time_of(cost, core, calibration));
-    p.compute_seconds += p.ops.back().seconds;
-    seconds_by_limit[p.ops.back().limit] += p.ops.back().seconds;
-    flops += cost.flops;
-  }
-  p.overhead_seconds =
-      calibration.step_seconds + calibration.op_seconds * static_cast<double>(step.ops.size());
+  StepPrediction p = predict_ops(
+      step, [&](const OpCost& cost) { return time_of(cost, core, calibration); },
+      calibration.op_seconds, calibration.step_seconds);
   p.all_reduce_seconds =
       step.all_reduce_bytes * 2 * (cores - 1) / cores / calibration.all_reduce_bytes_per_second;
   const double cores_of_host = cores / system.hosts();
   p.infeed_seconds = calibration.infeed_seconds +
                      step.infeed_bytes * cores_of_host / calibration.infeed_bytes_per_second;
-  p.device_seconds = p.compute_seconds + p.all_reduce_seconds + p.overhead_seconds;
-  p.step_seconds = std::max(p.device_seconds, p.infeed_seconds);
-  p.matrix_share = flops / p.step_seconds / core.peak_flops();
-  p.memory_bytes = step.resident_bytes;
   p.memory_limit = static_cast<double>(core.hbm_bytes) - calibration.reserved_memory;
-  seconds_by_limit["overhead"] += p.overhead_seconds;
-  seconds_by_limit["all-reduce"] = p.all_reduce_seconds;
-  p.limit = p.infeed_seconds > p.device_seconds
-                ? "infeed"
-                : std::ranges::max_element(seconds_by_limit, {}, [](const auto& part) {
-                    return part.second;
-                  })->first;
+  p.add_up(core.peak_flops());
   return p;
 }
 

@@ -1,6 +1,7 @@
 // Predicts the time of a training step on a TPU from the work of its operations.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ struct StepPrediction {
   double memory_limit = 0;       // that programs get on a core
   std::vector<PredictedOp> ops;  // in program order
 
+  // Computes device_seconds, step_seconds, matrix_share and limit from the other fields.
+  // `peak_flops` is that of `unit`, in FLOP/s.
+  void add_up(double peak_flops);
   bool fits() const { return memory_bytes <= memory_limit; }
   // The `count` operations that take the most time. Pointers into `ops`.
   std::vector<const PredictedOp*> longest_ops(size_t count) const;
@@ -59,6 +63,12 @@ struct StepPrediction {
   // The same for `systole board`: a page whose figures are in seconds and bytes.
   nlohmann::json to_json(const std::string& system, size_t count = 100) const;
 };
+
+// Returns a prediction with its ops, their time and overhead, and its memory. `time_of` gives the
+// time of an op; an op costs op_seconds more, a step step_seconds.
+StepPrediction predict_ops(const StepCost& step,
+                           const std::function<PredictedOp(const OpCost&)>& time_of,
+                           double op_seconds, double step_seconds);
 
 // Formulas. A fused operation takes the longest of
 //   matrix_cycles / (clock * matrix_units * matrix_share),

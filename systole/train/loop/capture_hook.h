@@ -24,8 +24,9 @@ struct ProfileOptions {
   FileSystem* file_system = nullptr;  // null: the one of the path; outlives the training
 };
 
-// Writes <output_dir>/plugins/profile/<run>, which XProf, TensorBoard, Perfetto, `systole board`
-// and `systole profile report` read. Another capture in progress is left alone, with a warning.
+// Profiles a range of training steps and writes <output_dir>/plugins/profile/<run>, which XProf,
+// TensorBoard, Perfetto, `systole board` and `systole profile report` read. If another capture is
+// in progress, it warns and profiles nothing.
 class CaptureHook : public SessionRunHook {
  public:
   // Errors: INVALID_ARGUMENT for a negative start, and for less than one step.

@@ -13,7 +13,8 @@ struct Op;
 
 namespace systole::cpu {
 
-// Returns whether the instruction is the loop of a StepLoop: each iteration is a step.
+// Returns whether the instruction is the while loop over training steps that StepLoop builds.
+// Profiles show each of its iterations as a step.
 bool is_step_loop(const hlo::Instruction& instruction);
 
 // Describes the op of this number in the program.

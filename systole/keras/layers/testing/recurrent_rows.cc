@@ -219,7 +219,8 @@ std::vector<Values> time_distributed(const LayerCallCase& c) {
   return {y};
 }
 
-// Configurations in which each argument of a loop and of a cell has another value.
+// Returns configurations of a recurrent layer: one with defaults, then others in which each
+// argument of the layer and of its cell has another value at least once.
 std::vector<Json> configs(const std::string& name) {
   const bool cudnn = name.starts_with("CuDNN");
   const bool gates = !name.starts_with("SimpleRNN");
