@@ -77,7 +77,7 @@ void run(const Flags& flags) {
   };
   const auto history =
       tpu_model.fit_generator(train_gen, {.epochs = flags.keras.epochs,
-                                          .validation_data = st::keras::Arrays{{x_test}, {y_test}},
+                                          .validation_data = {x_test, y_test},
                                           .steps_per_epoch = flags.steps_per_epoch});
 
   const auto cpu_model = tpu_model.sync_to_cpu();

@@ -68,7 +68,7 @@ void run(const Flags& flags) {
                                      {.batch_size = batch_size,
                                       .epochs = flags.keras.epochs,
                                       .verbose = 1,
-                                      .validation_data = st::keras::Arrays{{x_test}, {y_test}}});
+                                      .validation_data = {x_test, y_test}});
   const auto score = tpu_model.evaluate(x_test, y_test, {.verbose = 0});
   std::printf("Test loss: %.4f\n", score[0]);
   std::printf("Test accuracy: %.4f\n", score[1]);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "systole/keras/functions/constraint.h"
 #include "systole/keras/functions/initializer.h"
 #include "systole/keras/functions/regularizer.h"
+#include "systole/keras/input_shape.h"
 #include "systole/keras/json.h"
 
 namespace systole::keras {
@@ -136,6 +139,21 @@ struct Sizes {
 
   std::vector<int64_t> values;
 };
+
+// Returns `options` with these strides.
+template <class Options>
+Options with_strides(Options options, int64_t strides) {
+  options.strides = strides;
+  return options;
+}
+template <class Options, std::integral Stride>
+Options with_strides(Options options, std::initializer_list<Stride> strides) {
+  options.strides = Sizes(std::vector<int64_t>(strides.begin(), strides.end()));
+  return options;
+}
+
+template <>
+struct JsonType<InputShape> : JsonType<std::optional<Shape>> {};
 
 template <>
 struct JsonType<Sizes> {

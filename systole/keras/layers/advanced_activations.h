@@ -7,8 +7,8 @@ namespace systole::keras::layers {
 
 struct LeakyReLUOptions {
   double alpha = 0.3;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -25,8 +25,8 @@ struct PReLUOptions {
   ConstraintSpec alpha_constraint = nullptr;
   // Axes along which elements share one alpha, without the batch: {1, 2} of images.
   std::optional<std::vector<int64_t>> shared_axes = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -40,8 +40,8 @@ class PReLU : public Layer {
 
 struct ELUOptions {
   double alpha = 1;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -53,8 +53,8 @@ class ELU : public Layer {
 
 struct ThresholdedReLUOptions {
   double theta = 1;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -67,8 +67,8 @@ class ThresholdedReLU : public Layer {
 
 struct SoftmaxOptions {
   int64_t axis = -1;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -82,8 +82,8 @@ struct ReLUOptions {
   std::optional<double> max_value = std::nullopt;
   double negative_slope = 0;
   double threshold = 0;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

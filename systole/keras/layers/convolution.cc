@@ -62,11 +62,6 @@ Conv<kRank>::Conv(int64_t filters, Sizes kernel_size, ConvOptions options, Where
         return make_layer<ConvLayer<kRank>>(std::move(options), where);
       }()) {}
 
-template <int kRank>
-Conv<kRank>::Conv(int64_t filters, Sizes kernel_size, std::initializer_list<int64_t> strides,
-                  ConvOptions options, Where where)
-    : Conv(filters, std::move(kernel_size), with_strides(std::move(options), strides), where) {}
-
 template class Conv<1>;
 template class Conv<2>;
 template class Conv<3>;

@@ -13,6 +13,7 @@
 //   * A mask is refused.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 
 #include "systole/keras/fields.h"
@@ -36,8 +37,8 @@ struct ConvOptions {
   RegularizerSpec activity_regularizer = nullptr;
   ConstraintSpec kernel_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -49,9 +50,32 @@ class Conv : public Layer {
  public:
   explicit Conv(int64_t filters, Sizes kernel_size, ConvOptions options = {},
                 Where where = Where::current());
-  // Conv2D(64, {3, 3}, {2, 2}): with strides.
-  Conv(int64_t filters, Sizes kernel_size, std::initializer_list<int64_t> strides,
-       ConvOptions options = {}, Where where = Where::current());
+  // Conv2D(64, {3, 3}, {2, 2}), Conv2D(64, 3, 2): with strides.
+  template <std::integral Stride>
+  Conv(int64_t filters, Sizes kernel_size, std::initializer_list<Stride> strides,
+       ConvOptions options = {}, Where where = Where::current())
+      : Conv(filters, std::move(kernel_size), with_strides(std::move(options), strides), where) {}
+  template <std::integral Stride>
+  Conv(int64_t filters, Sizes kernel_size, Stride strides, ConvOptions options = {},
+       Where where = Where::current())
+      : Conv(filters, std::move(kernel_size), with_strides(std::move(options), strides), where) {}
+  // Conv2D(64, {3, 3}, {1, 1}, "same"): with padding.
+  template <std::integral Stride>
+  Conv(int64_t filters, Sizes kernel_size, std::initializer_list<Stride> strides,
+       const char* padding, ConvOptions options = {}, Where where = Where::current())
+      : Conv(filters, std::move(kernel_size),
+             with_strides(padded(std::move(options), padding), strides), where) {}
+  template <std::integral Stride>
+  Conv(int64_t filters, Sizes kernel_size, Stride strides, const char* padding,
+       ConvOptions options = {}, Where where = Where::current())
+      : Conv(filters, std::move(kernel_size),
+             with_strides(padded(std::move(options), padding), strides), where) {}
+
+ private:
+  static ConvOptions padded(ConvOptions options, const char* padding) {
+    options.padding = padding;
+    return options;
+  }
 };
 using Conv1D = Conv<1>;
 using Conv2D = Conv<2>;
@@ -76,8 +100,8 @@ struct ConvTransposeOptions {
   RegularizerSpec activity_regularizer = nullptr;
   ConstraintSpec kernel_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -90,8 +114,16 @@ class ConvTranspose : public Layer {
  public:
   explicit ConvTranspose(int64_t filters, Sizes kernel_size, ConvTransposeOptions options = {},
                          Where where = Where::current());
-  ConvTranspose(int64_t filters, Sizes kernel_size, std::initializer_list<int64_t> strides,
-                ConvTransposeOptions options = {}, Where where = Where::current());
+  template <std::integral Stride>
+  ConvTranspose(int64_t filters, Sizes kernel_size, std::initializer_list<Stride> strides,
+                ConvTransposeOptions options = {}, Where where = Where::current())
+      : ConvTranspose(filters, std::move(kernel_size), with_strides(std::move(options), strides),
+                      where) {}
+  template <std::integral Stride>
+  ConvTranspose(int64_t filters, Sizes kernel_size, Stride strides,
+                ConvTransposeOptions options = {}, Where where = Where::current())
+      : ConvTranspose(filters, std::move(kernel_size), with_strides(std::move(options), strides),
+                      where) {}
 };
 using Conv2DTranspose = ConvTranspose<2>;
 using Conv3DTranspose = ConvTranspose<3>;
@@ -116,8 +148,8 @@ struct SeparableConvOptions {
   ConstraintSpec depthwise_constraint = nullptr;
   ConstraintSpec pointwise_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -130,8 +162,16 @@ class SeparableConv : public Layer {
  public:
   explicit SeparableConv(int64_t filters, Sizes kernel_size, SeparableConvOptions options = {},
                          Where where = Where::current());
-  SeparableConv(int64_t filters, Sizes kernel_size, std::initializer_list<int64_t> strides,
-                SeparableConvOptions options = {}, Where where = Where::current());
+  template <std::integral Stride>
+  SeparableConv(int64_t filters, Sizes kernel_size, std::initializer_list<Stride> strides,
+                SeparableConvOptions options = {}, Where where = Where::current())
+      : SeparableConv(filters, std::move(kernel_size), with_strides(std::move(options), strides),
+                      where) {}
+  template <std::integral Stride>
+  SeparableConv(int64_t filters, Sizes kernel_size, Stride strides,
+                SeparableConvOptions options = {}, Where where = Where::current())
+      : SeparableConv(filters, std::move(kernel_size), with_strides(std::move(options), strides),
+                      where) {}
 };
 using SeparableConv1D = SeparableConv<1>;
 using SeparableConv2D = SeparableConv<2>;
@@ -152,8 +192,8 @@ struct DepthwiseConv2DOptions {
   RegularizerSpec activity_regularizer = nullptr;
   ConstraintSpec depthwise_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;

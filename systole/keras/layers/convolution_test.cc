@@ -199,6 +199,19 @@ TEST(ConvolutionTest, FormsThatProgramsWrite) {
   EXPECT_EQ(layers::Conv2D(4, {3, 3}, {2, 1})(image).shape(), Shape({-1, 4, 6, 4}));
   EXPECT_EQ(layers::Conv2D(4, 3, {2, 2}, {.padding = "SAME"})(image).shape(), Shape({-1, 5, 4, 4}));
   EXPECT_EQ(layers::Conv2D(4, 3, {.strides = 3})(image).shape(), Shape({-1, 3, 2, 4}));
+  EXPECT_EQ(layers::Conv2D(4, {3, 3}, {.strides = {2, 1}})(image).shape(), Shape({-1, 4, 6, 4}));
+  EXPECT_EQ(layers::Conv2D(4, 3, 2)(image).shape(), Shape({-1, 4, 3, 4}));
+  EXPECT_EQ(layers::Conv2D(4, {3, 3}, {2, 2}, "same")(image).shape(), Shape({-1, 5, 4, 4}));
+  EXPECT_EQ(layers::Conv2D(4, 3, 1, "same", {.use_bias = false})(image).shape(),
+            Shape({-1, 9, 8, 4}));
+  EXPECT_EQ(layers::Conv2D(4, 3, {.dilation_rate = {2, 1}})(image).shape(), Shape({-1, 5, 6, 4}));
+  EXPECT_EQ(layers::Conv2DTranspose(4, 3, {.strides = {2, 2}})(image).shape(),
+            Shape({-1, 19, 17, 4}));
+  EXPECT_EQ(layers::Conv2DTranspose(4, 3, 2)(image).shape(), Shape({-1, 19, 17, 4}));
+  EXPECT_EQ(layers::SeparableConv2D(4, 3, {.strides = {2, 2}})(image).shape(),
+            Shape({-1, 4, 3, 4}));
+  EXPECT_EQ(layers::MaxPooling2D({3, 3}, {.strides = {2, 2}})(image).shape(), Shape({-1, 4, 3, 2}));
+  EXPECT_EQ(layers::MaxPooling2D(3, {1})(image).shape(), Shape({-1, 7, 6, 2}));
   EXPECT_EQ(layers::DepthwiseConv2D({2, 2}, {.depth_multiplier = 3})(image).shape(),
             Shape({-1, 8, 7, 6}));
   EXPECT_EQ(layers::Deconvolution2D(1, 2, {2, 2})(image).shape(), Shape({-1, 18, 16, 1}));

@@ -10,6 +10,7 @@
 #include "systole/keras/functions/constraint.h"
 #include "systole/keras/functions/initializer.h"
 #include "systole/keras/functions/regularizer.h"
+#include "systole/keras/input_shape.h"
 #include "systole/keras/layer.h"
 
 namespace systole::keras::layers {
@@ -27,8 +28,8 @@ struct DenseOptions {
   RegularizerSpec activity_regularizer = nullptr;
   ConstraintSpec kernel_constraint = nullptr;
   ConstraintSpec bias_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::optional<int64_t> input_dim = std::nullopt;  // short for input_shape {input_dim}
   std::vector<Tensor> weights = {};                 // the first ones, in the order of the layer
   std::string name = {};
@@ -41,6 +42,8 @@ class Dense : public Layer {
   explicit Dense(int64_t units, DenseOptions options = {}, Where where = Where::current());
   // Dense(10, "relu")
   Dense(int64_t units, const char* activation, Where where = Where::current());
+  Dense(int64_t units, const char* activation, DenseOptions options,
+        Where where = Where::current());
 };
 
 struct EmbeddingOptions {
@@ -52,8 +55,8 @@ struct EmbeddingOptions {
   ConstraintSpec embeddings_constraint = nullptr;
   bool mask_zero = false;  // id 0 is padding: masked in the layers after
   std::optional<int64_t> input_length = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -68,8 +71,8 @@ class Embedding : public Layer {
 
 struct ActivationOptions {
   keras::Activation activation = nullptr;  // required
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -83,8 +86,8 @@ using Activation = ActivationLayer;  // Keras's name
 
 struct FlattenOptions {
   std::optional<std::string> data_format = std::nullopt;  // channels_first: channels are moved last
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -96,8 +99,8 @@ class Flatten : public Layer {
 
 struct ReshapeOptions {
   std::vector<int64_t> target_shape = {};  // required; without the batch, one size may be -1
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -109,8 +112,8 @@ class Reshape : public Layer {
 
 struct PermuteOptions {
   std::vector<int64_t> dims = {};  // required; axis numbers from 1, without the batch
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -122,8 +125,8 @@ class Permute : public Layer {
 
 struct RepeatVectorOptions {
   int64_t n = 0;  // required
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -138,8 +141,8 @@ struct DropoutOptions {
   double rate = 0;  // required; in [0, 1): the part that is dropped
   std::optional<std::vector<int64_t>> noise_shape = std::nullopt;
   std::optional<int64_t> seed = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -151,8 +154,8 @@ class Dropout : public Layer {
 
 struct MaskingOptions {
   double mask_value = 0;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -166,8 +169,8 @@ class Masking : public Layer {
 struct ActivityRegularizationOptions {
   double l1 = 0;
   double l2 = 0;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -83,4 +83,13 @@ Dense::Dense(int64_t units, DenseOptions options, Where where)
 Dense::Dense(int64_t units, const char* activation, Where where)
     : Dense(units, DenseOptions{.activation = activation}, where) {}
 
+Dense::Dense(int64_t units, const char* activation, DenseOptions options, Where where)
+    : Dense(
+          units,
+          [&] {
+            options.activation = activation;
+            return std::move(options);
+          }(),
+          where) {}
+
 }  // namespace systole::keras::layers

@@ -7,7 +7,7 @@ struct InputLayerOptions {
   std::string name = {};
   bool trainable = true;
   DType dtype = DType::f32;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
 };
 
 // Stands for an input of a model; passes a value through where it is called.

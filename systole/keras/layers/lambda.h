@@ -50,8 +50,8 @@ void register_lambda(const std::string& name, LambdaFn function);
 struct LambdaOptions {
   // Returns the result's mask from the first input's. Without it, an input with a mask is refused.
   std::function<Output(const Output& mask)> mask = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -8,8 +8,8 @@ namespace systole::keras::layers {
 struct GaussianNoiseOptions {
   double stddev = 0;  // required
   std::optional<int64_t> seed = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -23,8 +23,8 @@ class GaussianNoise : public Layer {
 struct GaussianDropoutOptions {
   double rate = 0;  // required; in [0, 1)
   std::optional<int64_t> seed = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -39,8 +39,8 @@ struct AlphaDropoutOptions {
   double rate = 0;  // required; in [0, 1): the part that is dropped
   std::optional<std::vector<int64_t>> noise_shape = std::nullopt;  // -1: the input's size
   std::optional<int64_t> seed = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

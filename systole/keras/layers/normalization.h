@@ -27,8 +27,8 @@ struct BatchNormalizationOptions {
   // TensorFlow 1.12 does; otherwise with the moving averages. Moving averages of a frozen layer
   // never change.
   bool batch_statistics_when_frozen = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -56,8 +56,8 @@ struct LayerNormalizationOptions {
   RegularizerSpec gamma_regularizer = nullptr;
   ConstraintSpec beta_constraint = nullptr;
   ConstraintSpec gamma_constraint = nullptr;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;

@@ -36,8 +36,8 @@ struct Edges {
 struct ZeroPaddingOptions {
   Edges padding = 1;
   std::optional<std::string> data_format = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -56,8 +56,8 @@ template <int kRank>
 struct CroppingOptions {
   Edges cropping = kRank == 2 ? 0 : 1;
   std::optional<std::string> data_format = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -77,8 +77,8 @@ struct UpSamplingOptions {
   std::optional<std::string> data_format = std::nullopt;
   // "bilinear", for images of known sizes: as resize_bilinear of TensorFlow 1.
   std::string interpolation = "nearest";
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -93,11 +93,6 @@ Pooling<kKind, kRank>::Pooling(Sizes pool_size, PoolingOptions options, Where wh
         return make_layer<PoolingLayer<kKind, kRank>>(std::move(options), where);
       }()) {}
 
-template <PoolingKind kKind, int kRank>
-Pooling<kKind, kRank>::Pooling(Sizes pool_size, std::initializer_list<int64_t> strides,
-                               PoolingOptions options, Where where)
-    : Pooling(std::move(pool_size), with_strides(std::move(options), strides), where) {}
-
 template class Pooling<PoolingKind::max, 1>;
 template class Pooling<PoolingKind::max, 2>;
 template class Pooling<PoolingKind::max, 3>;

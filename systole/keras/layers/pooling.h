@@ -8,6 +8,7 @@
 // refused, but for GlobalMaxPooling1D and GlobalAveragePooling1D.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 
 #include "systole/keras/fields.h"
@@ -22,8 +23,8 @@ struct PoolingOptions {
   Sizes strides = {};             // pool_size when empty
   std::string padding = "valid";  // or "same"; padding is not counted
   std::optional<std::string> data_format = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -35,9 +36,12 @@ class Pooling : public Layer {
  public:
   explicit Pooling(Sizes pool_size = 2, PoolingOptions options = {},
                    Where where = Where::current());
-  // MaxPooling2D({3, 3}, {2, 2}): with strides.
-  Pooling(Sizes pool_size, std::initializer_list<int64_t> strides, PoolingOptions options = {},
-          Where where = Where::current());
+  // MaxPooling2D({3, 3}, {2, 2}), MaxPooling1D(3, {2}): with strides. (Two numbers could also mean
+  // the sizes of MaxPooling2D({3, 2}).)
+  template <std::integral Stride>
+  Pooling(Sizes pool_size, std::initializer_list<Stride> strides, PoolingOptions options = {},
+          Where where = Where::current())
+      : Pooling(std::move(pool_size), with_strides(std::move(options), strides), where) {}
 };
 using MaxPooling1D = Pooling<PoolingKind::max, 1>;
 using MaxPooling2D = Pooling<PoolingKind::max, 2>;
@@ -48,8 +52,8 @@ using AveragePooling3D = Pooling<PoolingKind::average, 3>;
 
 struct GlobalPoolingOptions {
   std::optional<std::string> data_format = std::nullopt;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

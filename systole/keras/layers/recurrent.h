@@ -44,8 +44,8 @@ struct SimpleRNNOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -81,8 +81,8 @@ struct GRUOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -121,8 +121,8 @@ struct LSTMOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -169,8 +169,8 @@ struct RNNOptions {
   bool go_backwards = false;
   bool stateful = false;
   bool unroll = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -202,8 +202,8 @@ struct CuDNNLSTMOptions {
   bool return_state = false;
   bool go_backwards = false;
   bool stateful = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;
@@ -232,8 +232,8 @@ struct CuDNNGRUOptions {
   bool return_state = false;
   bool go_backwards = false;
   bool stateful = false;
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::vector<Tensor> weights = {};  // the first ones, in the order of the layer
   std::string name = {};
   bool trainable = true;

@@ -91,13 +91,6 @@ SeparableConv<kRank>::SeparableConv(int64_t filters, Sizes kernel_size,
         return make_layer<SeparableConvLayer<kRank>>(std::move(options), where);
       }()) {}
 
-template <int kRank>
-SeparableConv<kRank>::SeparableConv(int64_t filters, Sizes kernel_size,
-                                    std::initializer_list<int64_t> strides,
-                                    SeparableConvOptions options, Where where)
-    : SeparableConv(filters, std::move(kernel_size), with_strides(std::move(options), strides),
-                    where) {}
-
 template class SeparableConv<1>;
 template class SeparableConv<2>;
 

@@ -2,7 +2,6 @@
 // axes, and the arguments that mean the same in all of them. Not for users.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,12 +55,5 @@ Output widened(const SpatialAxes& axes, const Output& x);
 Output narrowed(const SpatialAxes& axes, const Output& x);
 // With a 1 in front for one axis.
 std::vector<int64_t> widened(const Sizes& sizes);
-
-// The options with strides in place of theirs, unless there are none.
-template <class Options>
-Options with_strides(Options options, std::initializer_list<int64_t> strides) {
-  if (strides.size() > 0) options.strides = Sizes(strides);
-  return options;
-}
 
 }  // namespace systole::keras::layers

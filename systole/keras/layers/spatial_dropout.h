@@ -10,8 +10,8 @@ struct SpatialDropoutOptions {
   double rate = 0;  // required; in [0, 1): the part of the channels that is dropped
   std::optional<int64_t> seed = std::nullopt;
   std::optional<std::string> data_format = std::nullopt;  // of images and volumes
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

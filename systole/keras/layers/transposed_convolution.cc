@@ -129,13 +129,6 @@ ConvTranspose<kRank>::ConvTranspose(int64_t filters, Sizes kernel_size,
         return make_layer<ConvTransposeLayer<kRank>>(std::move(options), where);
       }()) {}
 
-template <int kRank>
-ConvTranspose<kRank>::ConvTranspose(int64_t filters, Sizes kernel_size,
-                                    std::initializer_list<int64_t> strides,
-                                    ConvTransposeOptions options, Where where)
-    : ConvTranspose(filters, std::move(kernel_size), with_strides(std::move(options), strides),
-                    where) {}
-
 template class ConvTranspose<2>;
 template class ConvTranspose<3>;
 

@@ -13,8 +13,8 @@ struct BidirectionalOptions {
   std::optional<Layer> layer = std::nullopt;         // required
   std::optional<std::string> merge_mode = "concat";  // or "sum", "mul", "ave", or none
   std::vector<Tensor> weights = {};                  // the first ones, forward then backward
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };
@@ -31,8 +31,8 @@ class Bidirectional : public Layer {
 
 struct TimeDistributedOptions {
   std::optional<Layer> layer = std::nullopt;  // required
-  std::optional<Shape> input_shape = std::nullopt;
-  std::optional<Shape> batch_input_shape = std::nullopt;
+  InputShape input_shape = std::nullopt;
+  InputShape batch_input_shape = std::nullopt;
   std::string name = {};
   bool trainable = true;
 };

@@ -1,6 +1,7 @@
 // Models: what users build, train and save. (tf.keras.Model, tf.keras.models.Sequential)
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,18 +21,6 @@ namespace systole::keras {
 
 struct ModelOptions {
   std::string name = {};
-};
-
-// One array, or one for each input or output.
-class ArrayList {
- public:
-  ArrayList() = default;
-  ArrayList(Tensor one) : arrays_{std::move(one)} {}                     // NOLINT
-  ArrayList(std::vector<Tensor> arrays) : arrays_(std::move(arrays)) {}  // NOLINT
-  const std::vector<Tensor>& all() const { return arrays_; }
-
- private:
-  std::vector<Tensor> arrays_;
 };
 
 // The values of metrics_names. Converts to a number, the loss.
@@ -94,23 +83,30 @@ class Model : public Layer {
   // Means over the examples. Errors: as fit(); CANCELLED after a signal, also of predict().
   Scores evaluate(const ArrayList& x, const ArrayList& y,
                   const EvaluateOptions& options = {}) const;
+  // evaluate(x, y, 32): with a batch size.
+  Scores evaluate(const ArrayList& x, const ArrayList& y, std::integral auto batch_size) const {
+    return evaluate(x, y, {.batch_size = batch_size});
+  }
   Scores evaluate(const FitInput& input, const EvaluateOptions& options = {}) const;
   Scores evaluate_generator(const FitInput& input, const EvaluateOptions& options = {}) const {
     return evaluate(input, options);
   }
   // The model's only output. Errors: INVALID_ARGUMENT when it has several.
   Tensor predict(const ArrayList& x, const PredictOptions& options = {}) const;
+  // predict(x, 32): with a batch size.
+  Tensor predict(const ArrayList& x, std::integral auto batch_size) const {
+    return predict(x, {.batch_size = batch_size});
+  }
   Tensor predict_generator(const FitInput& input, const PredictOptions& options = {}) const;
   // All outputs.
   std::vector<Tensor> predict_all(const ArrayList& x, const PredictOptions& options = {}) const;
   std::vector<Tensor> predict_all_generator(const FitInput& input,
                                             const PredictOptions& options = {}) const;
   // One step; the values before the update.
-  Scores train_on_batch(const ArrayList& x, const ArrayList& y,
-                        const std::vector<Tensor>& sample_weight = {},
+  Scores train_on_batch(const ArrayList& x, const ArrayList& y, const ArrayList& sample_weight = {},
                         const std::map<int64_t, double>& class_weight = {}) const;
   Scores test_on_batch(const ArrayList& x, const ArrayList& y,
-                       const std::vector<Tensor>& sample_weight = {}) const;
+                       const ArrayList& sample_weight = {}) const;
   Tensor predict_on_batch(const ArrayList& x) const;
   std::vector<std::string> metrics_names() const;
   // Returns main(inputs) -> (outputs), the predictions for `batch_size` examples, with the weights

@@ -177,7 +177,7 @@ OptimizerSpec Model::optimizer() const {
 std::vector<std::string> Model::metrics_names() const { return trainer().metrics_names(); }
 
 History Model::fit(const ArrayList& x, const ArrayList& y, const FitOptions& options) const {
-  return fit(Arrays{x.all(), y.all(), options.sample_weight}, options);
+  return fit(Arrays{x.all(), y.all(), options.sample_weight.all()}, options);
 }
 
 History Model::fit(const FitInput& input, const FitOptions& options) const {
@@ -214,7 +214,7 @@ History Model::fit(const FitInput& input, const FitOptions& options) const {
 
 Scores Model::evaluate(const ArrayList& x, const ArrayList& y,
                        const EvaluateOptions& options) const {
-  return evaluate(Arrays{x.all(), y.all(), options.sample_weight}, options);
+  return evaluate(Arrays{x.all(), y.all(), options.sample_weight.all()}, options);
 }
 
 Scores Model::evaluate(const FitInput& input, const EvaluateOptions& options) const {
@@ -254,19 +254,19 @@ Tensor Model::predict_generator(const FitInput& input, const PredictOptions& opt
   return only_output(predict_all_generator(input, options));
 }
 
-Scores Model::train_on_batch(const ArrayList& x, const ArrayList& y,
-                             const std::vector<Tensor>& sample_weight,
+Scores Model::train_on_batch(const ArrayList& x, const ArrayList& y, const ArrayList& sample_weight,
                              const std::map<int64_t, double>& class_weight) const {
   Trainer& own = trainer();
-  Arrays batch = prepare_arrays(*model(), {x.all(), y.all(), sample_weight}, &own.options());
+  Arrays batch = prepare_arrays(*model(), {x.all(), y.all(), sample_weight.all()}, &own.options());
   apply_class_weight(batch, class_weight, model()->output_names());
   return scores_of(own, run_batch(own, Phase::train, batch));
 }
 
 Scores Model::test_on_batch(const ArrayList& x, const ArrayList& y,
-                            const std::vector<Tensor>& sample_weight) const {
+                            const ArrayList& sample_weight) const {
   Trainer& own = trainer();
-  const Arrays batch = prepare_arrays(*model(), {x.all(), y.all(), sample_weight}, &own.options());
+  const Arrays batch =
+      prepare_arrays(*model(), {x.all(), y.all(), sample_weight.all()}, &own.options());
   return scores_of(own, run_batch(own, Phase::test, batch));
 }
 

@@ -88,14 +88,36 @@ void OptimizerDefinition::make_state(std::span<const WeightPtr> parameters) {
 
 OptimizerSpec::OptimizerSpec(const std::string& name) : OptimizerSpec(optimizer_from_json(name)) {}
 
+namespace {
+
+std::vector<OptimizerClass>& optimizer_classes() {
+  static std::vector<OptimizerClass> classes = [] {
+    std::vector<OptimizerClass> made;
+    for (OptimizerClass (*const file)() : optimizer_class_files()) made.push_back(file());
+    return made;
+  }();
+  return classes;
+}
+
+}  // namespace
+
+void register_optimizer(const std::string& class_name,
+                        std::function<OptimizerSpec(const Json& config)> make) {
+  for (const OptimizerClass& known : optimizer_classes()) {
+    if (known.name == class_name || known.alias == class_name) {
+      throw make_error(Code::already_exists, "optimizer '{}' is registered already", class_name);
+    }
+  }
+  optimizer_classes().push_back({class_name, class_name, std::move(make)});
+}
+
 OptimizerSpec optimizer_from_json(const Json& json) {
   const bool is_name = json.is_string();
   const std::string name =
       is_name ? json.get<std::string>() : json.at("class_name").get<std::string>();
   const Json config = is_name ? Json(Json::object()) : json.at("config");
   std::vector<std::string> names;
-  for (OptimizerClass (*const file)() : optimizer_class_files()) {
-    const OptimizerClass made = file();
+  for (const OptimizerClass& made : optimizer_classes()) {
     if (made.name == name || made.alias == name) return made.from_config(config);
     names.push_back(made.name);
     names.push_back(made.alias);

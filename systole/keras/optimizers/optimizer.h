@@ -111,6 +111,11 @@ class OptimizerSpec {
 // From {"class_name": ..., "config": {...}} or a name.
 OptimizerSpec optimizer_from_json(const Json& json);
 
+// Makes a class of the user's known by name, to compile() and to files. `make` gets what config()
+// wrote, or {} for a name alone. Not thread-safe. Errors: ALREADY_EXISTS.
+void register_optimizer(const std::string& class_name,
+                        std::function<OptimizerSpec(const Json& config)> make);
+
 // NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace optimizers {
 

@@ -353,6 +353,41 @@ TEST(OptimizerTest, TfTrainOptimizersTrainOnReplicas) {
   }
 }
 
+// Moves each element by lr against the sign of its gradient.
+class SignDescent : public OptimizerDefinition {
+ public:
+  explicit SignDescent(double lr) { lr_ = hyperparameter("lr", lr); }
+  std::string class_name() const override { return "SignDescent"; }
+  Json config() const override {
+    return {{"lr", rounded(static_cast<double>(lr_->value().item<float>()))}};
+  }
+  std::vector<WeightPtr> weights() const override { return {iterations()}; }
+
+ protected:
+  Output update(CallContext& context, const WeightPtr& parameter, const Output& gradient) override {
+    return context.value(parameter) - rate_ * sign(gradient);
+  }
+};
+
+TEST(OptimizerTest, OptimizersOfAProgramAreRegistered) {
+  register_optimizer("SignDescent", [](const Json& config) {
+    return OptimizerSpec(std::make_shared<SignDescent>(config.value("lr", 0.25)));
+  });
+  EXPECT_THAT(systole::testing::error_of([] { register_optimizer("adam", nullptr); }),
+              ::testing::HasSubstr("optimizer 'adam' is registered already"));
+  const Sequential model = two_weights();
+  model.compile({.optimizer = "SignDescent", .loss = "mse"});
+  const Tensor before = model.get_weights()[0];
+  model.train_on_batch(Tensor({1, 2}, std::vector<float>{1, -1}),
+                       Tensor({1, 1}, std::vector<float>{9}));
+  const Tensor after = model.get_weights()[0];
+  EXPECT_NEAR(after.data<float>()[0], before.data<float>()[0] + 0.25F, 1e-6);
+  EXPECT_NEAR(after.data<float>()[1], before.data<float>()[1] - 0.25F, 1e-6);
+  const std::string path = ::testing::TempDir() + "sign_descent.h5";
+  model.save(path);
+  EXPECT_EQ(load_model(path).optimizer()->config(), model.optimizer()->config());
+}
+
 TEST(OptimizerTest, TfTrainOptimizersRefuseScheduledRates) {
   const Output rate = constant(0.1F);
   EXPECT_THAT(systole::testing::error_of([&] { OptimizerSpec(GradientDescentOptimizer(rate)); }),

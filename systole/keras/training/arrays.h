@@ -1,6 +1,7 @@
 // The arrays that users give to fit(), evaluate() and predict(), and their checks.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,20 @@ namespace systole::keras {
 
 class ModelDefinition;
 struct CompileOptions;
+
+// One array, or one for each input or output: x, {a, b}.
+class ArrayList {
+ public:
+  ArrayList() = default;
+  ArrayList(Tensor one) : arrays_{std::move(one)} {}                     // NOLINT
+  ArrayList(std::vector<Tensor> arrays) : arrays_(std::move(arrays)) {}  // NOLINT
+  ArrayList(std::initializer_list<Tensor> arrays) : arrays_(arrays) {}
+  bool empty() const { return arrays_.empty(); }
+  const std::vector<Tensor>& all() const { return arrays_; }
+
+ private:
+  std::vector<Tensor> arrays_;
+};
 
 // The arrays of some examples: inputs, targets and sample weights of each output, in the model's
 // order. Weights may be empty.

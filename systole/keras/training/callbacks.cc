@@ -327,6 +327,10 @@ CallbackPtr ReduceLROnPlateau(const ReduceLROnPlateauOptions& options) {
 CallbackPtr LearningRateScheduler(std::function<double(int64_t, double)> schedule, int verbose) {
   return std::make_shared<ScheduleCallback>(std::move(schedule), verbose);
 }
+CallbackPtr LearningRateScheduler(std::function<double(int64_t)> schedule, int verbose) {
+  return LearningRateScheduler(
+      [schedule = std::move(schedule)](int64_t epoch, double) { return schedule(epoch); }, verbose);
+}
 CallbackPtr CSVLogger(const std::string& filename, const CSVLoggerOptions& options) {
   return std::make_shared<CsvCallback>(filename, options);
 }

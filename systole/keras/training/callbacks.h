@@ -44,9 +44,10 @@ struct ReduceLROnPlateauOptions {
 // `lr` to the logs.
 CallbackPtr ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
 
-// Sets the learning rate at the begin of each epoch: schedule(epoch, lr).
+// Sets the learning rate at the begin of each epoch: schedule(epoch, lr) or schedule(epoch).
 CallbackPtr LearningRateScheduler(std::function<double(int64_t epoch, double lr)> schedule,
                                   int verbose = 0);
+CallbackPtr LearningRateScheduler(std::function<double(int64_t epoch)> schedule, int verbose = 0);
 
 struct CSVLoggerOptions {
   std::string separator = ",";

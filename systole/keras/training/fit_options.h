@@ -27,6 +27,14 @@ class Shuffle {
   Kind kind_;
 };
 
+// What fit() evaluates after each epoch, or nothing.
+class ValidationData : public std::optional<FitInput> {
+ public:
+  using std::optional<FitInput>::optional;
+  ValidationData(const ArrayList& x, const ArrayList& y, const ArrayList& sample_weights = {})
+      : std::optional<FitInput>(Arrays{x.all(), y.all(), sample_weights.all()}) {}
+};
+
 struct FitOptions {
   int64_t batch_size = 32;  // of arrays; of all replicas together
   int64_t epochs = 1;       // the index of the last epoch
@@ -34,11 +42,11 @@ struct FitOptions {
   std::vector<CallbackPtr> callbacks = {};
   // The last part of the arrays, before they are shuffled.
   double validation_split = 0;
-  std::optional<FitInput> validation_data = std::nullopt;
+  ValidationData validation_data = std::nullopt;  // {x, y}, {x, y, sample_weights}, or other input
   Shuffle shuffle = true;
   // By class: factors of the weights of its examples. Every class of the data must be there.
   std::map<int64_t, double> class_weight = {};
-  std::vector<Tensor> sample_weight = {};  // of arrays; one an output
+  ArrayList sample_weight = {};  // of arrays; one an output
   int64_t initial_epoch = 0;
   // Batches of an epoch. Required for a generator; a data set without it is read once an epoch, a
   // Sequence has its size().
@@ -50,7 +58,7 @@ struct FitOptions {
 struct EvaluateOptions {
   int64_t batch_size = 32;
   int verbose = 1;
-  std::vector<Tensor> sample_weight = {};
+  ArrayList sample_weight = {};
   std::optional<int64_t> steps = std::nullopt;  // batches; required for a generator
 };
 

@@ -362,5 +362,38 @@ TEST_F(FitInputTest, BatchesByHand) {
   EXPECT_TRUE(model.predict_on_batch(x_).identical(same.predict(x_, {.batch_size = 40})));
 }
 
+// As Python programs write them: fit([a, b], y), loss={"out": "mse"}, validation_data=(x, y).
+TEST_F(FitInputTest, FormsThatProgramsWrite) {
+  set_random_seed(11);
+  const KerasTensor a = Input({4}), b = Input({4});
+  const KerasTensor h = layers::Dense(3, "tanh", {.input_shape = {4}})(layers::Add()({a, b}));
+  const Model model(
+      {a, b}, {layers::Dense(1, {.name = "first"})(h), layers::Dense(1, {.name = "second"})(h)});
+  model.compile({.optimizer = "sgd", .loss = {"mse", "mae"}, .loss_weights = {1., 0.5}});
+  const Scores listed = model.evaluate({x_, x_}, {y_, y_}, {.verbose = 0});
+  model.compile({.optimizer = "sgd",
+                 .loss = {{"second", "mae"}, {"first", "mse"}},
+                 .loss_weights = {{"first", 1.0}, {"second", 0.5}}});
+  const Scores named = model.evaluate({x_, x_}, {y_, y_}, {.verbose = 0});
+  EXPECT_EQ(listed.values, named.values);
+  EXPECT_NEAR(named["loss"], named["first_loss"] + 0.5 * named["second_loss"], 1e-6);
+
+  const History history = model.fit({x_, x_}, {y_, y_},
+                                    {.verbose = 0,
+                                     .callbacks = {callbacks::LearningRateScheduler(
+                                         [](int64_t epoch) { return epoch == 0 ? 0 : 0.1; })},
+                                     .validation_data = {{x_, x_}, {y_, y_}}});
+  EXPECT_NEAR(history.history.at("val_loss")[0], named["loss"], 1e-6);  // with a rate of 0
+
+  const Sequential one = make_model();
+  EXPECT_EQ(one.evaluate(x_, y_, 16)["loss"],
+            one.evaluate(x_, y_, {.batch_size = 16, .verbose = 0})["loss"]);
+  EXPECT_TRUE(one.predict(x_, 16).identical(one.predict(x_, {.batch_size = 16})));
+  Tensor half(DType::f32, {40});
+  for (int64_t i = 0; i < 40; ++i) half.data<float>()[static_cast<size_t>(i)] = i < 20 ? 1 : 0;
+  EXPECT_NEAR(one.evaluate(x_, y_, {.batch_size = 40, .verbose = 0, .sample_weight = half}),
+              one.evaluate(x_.slice(0, 20), y_.slice(0, 20), {.verbose = 0}), 1e-6);
+}
+
 }  // namespace
 }  // namespace systole::keras

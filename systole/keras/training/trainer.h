@@ -2,6 +2,7 @@
 // its weights while a device has them.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ class PerOutput {
       PerOutput(U&& one)
       : list_{T(std::forward<U>(one))}, one_(true) {}
   // NOLINTEND(bugprone-forwarding-reference-overload)
+  PerOutput(std::initializer_list<T> list) : list_(list) {}
+  PerOutput(std::initializer_list<std::pair<const std::string, T>> named) : named_(named) {}
   PerOutput(std::vector<T> list) : list_(std::move(list)) {}               // NOLINT
   PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}  // NOLINT
 
