@@ -74,6 +74,7 @@ struct ThreadBuffer {
   size_t capacity = 0;
   std::vector<Event> events;  // a ring once it is full
   int64_t added = 0;
+  int64_t steps = 0;  // of those added
   bool thread_ended = false;
 
   // REQUIRES: the lock.
@@ -84,6 +85,7 @@ struct ThreadBuffer {
       events[static_cast<size_t>(added) % capacity] = event;
     }
     ++added;
+    steps += event.kind == Kind::step ? 1 : 0;
   }
 };
 
@@ -91,6 +93,15 @@ struct Input {
   const std::function<std::vector<Stage>()>* read;
   std::vector<Stage> before;
 };
+
+}  // namespace
+
+struct WorkerSource::Entry {
+  std::string address;
+  Begin begin;
+};
+
+namespace {
 
 struct Recorder {
   // Taken after `mutex`, and by threads that hold locks which InputSources take.
@@ -104,6 +115,10 @@ struct Recorder {
   std::map<int64_t, std::shared_ptr<const Program>> programs;
   ClockPair begin;
   int64_t start_unix_ns = 0;
+  bool with_workers = false;
+  std::vector<std::shared_ptr<const WorkerSource::Entry>> sources;
+  std::map<std::string, std::unique_ptr<WorkerCapture>>
+      captures;  // by address; null while it begins
   // Written under the mutex, read by any thread:
   std::atomic<int64_t> session{0};
   std::atomic<size_t> capacity{0};
@@ -174,6 +189,7 @@ ThreadEvents take(ThreadBuffer& buffer, const ClockPair& start, double scale) {
   result.events = std::move(buffer.events);
   buffer.events = {};
   buffer.added = 0;
+  buffer.steps = 0;
   const auto convert = [&](int64_t at) {
     return static_cast<int64_t>(static_cast<double>(at - start.ticks) * scale);
   };
@@ -217,12 +233,14 @@ double nanoseconds_per_tick() {
   return scale;
 }
 
-bool start(const Options& options) {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  if (active()) return false;
+namespace {
+
+// Starts the recording of this process. REQUIRES: the mutex.
+void start_own(Recorder& r, const Options& options) {
   r.programs.clear();
   r.ended_inputs.clear();
+  r.captures.clear();
+  r.with_workers = options.workers;
   for (Input& input : r.inputs) input.before = (*input.read)();
   r.capacity = static_cast<size_t>(std::max<int64_t>(options.events_per_thread, 1));
   ++r.session;
@@ -232,12 +250,30 @@ bool start(const Options& options) {
                         .count();
   r.begin = read_clocks();
   internal::recording.store(true, std::memory_order_release);
-  return true;
 }
 
-Recording stop() {
+// Starts the recording of a worker, for the recording in progress. Without the mutex: the worker
+// takes its time to answer.
+void start_worker(const WorkerSource::Entry& source) {
   Recorder& r = recorder();
+  int64_t session = 0;
+  {
+    const std::lock_guard lock(r.mutex);
+    if (!active() || !r.with_workers || !r.captures.try_emplace(source.address).second) return;
+    session = r.session;
+  }
+  std::unique_ptr<WorkerCapture> capture = source.begin();
   const std::lock_guard lock(r.mutex);
+  if (!active() || session != r.session) return;
+  if (capture == nullptr) {
+    r.captures.erase(source.address);  // for another source of this address
+  } else {
+    r.captures[source.address] = std::move(capture);
+  }
+}
+
+// Ends the recording of this process. REQUIRES: the mutex.
+Recording stop_own(Recorder& r) {
   Recording result;
   result.inputs = std::move(r.ended_inputs);
   r.ended_inputs.clear();
@@ -245,6 +281,7 @@ Recording stop() {
   const ClockPair end = read_clocks();
   internal::recording.store(false, std::memory_order_release);
   result.start_unix_ns = r.start_unix_ns;
+  result.start_steady_ns = r.begin.ns;
   result.duration_ns = end.ns - r.begin.ns;
   const double scale = static_cast<double>(end.ns - r.begin.ns) /
                        static_cast<double>(std::max<int64_t>(end.ticks - r.begin.ticks, 1));
@@ -265,6 +302,36 @@ Recording stop() {
   return result;
 }
 
+}  // namespace
+
+bool start(const Options& options) {
+  Recorder& r = recorder();
+  std::vector<std::shared_ptr<const WorkerSource::Entry>> sources;
+  {
+    const std::lock_guard lock(r.mutex);
+    if (active()) return false;
+    start_own(r, options);
+    if (options.workers) sources = r.sources;
+  }
+  for (const auto& source : sources) start_worker(*source);
+  return true;
+}
+
+Recording stop() {
+  Recorder& r = recorder();
+  Recording result;
+  std::map<std::string, std::unique_ptr<WorkerCapture>> captures;
+  {
+    const std::lock_guard lock(r.mutex);
+    result = stop_own(r);
+    captures.swap(r.captures);
+  }
+  for (const auto& [address, capture] : captures) {
+    if (capture != nullptr) result.workers.push_back(capture->finish(result));
+  }
+  return result;
+}
+
 void record(const Event& event) { record_all({&event, 1}); }
 
 void record_all(std::span<const Event> events) {
@@ -277,6 +344,7 @@ void record_all(std::span<const Event> events) {
     buffer.session = session;
     buffer.events.clear();
     buffer.added = 0;
+    buffer.steps = 0;
     buffer.capacity = recorder().capacity.load(std::memory_order_relaxed);
     buffer.name = name_of_thread;
   }
@@ -313,6 +381,19 @@ bool has_recorded(Kind kind) {
                       (1U << static_cast<unsigned>(kind))) != 0;
 }
 
+int64_t recorded_steps() {
+  if (!active()) return 0;
+  Recorder& r = recorder();
+  const int64_t session = r.session.load(std::memory_order_relaxed);
+  const std::lock_guard lock(r.buffers_mutex);
+  int64_t steps = 0;
+  for (const auto& buffer : r.buffers) {
+    const std::lock_guard own(buffer->lock);
+    if (buffer->session == session) steps += buffer->steps;
+  }
+  return steps;
+}
+
 const char* intern(std::string_view name) {
   const std::lock_guard lock(recorder().buffers_mutex);
   auto found = recorder().names.find(name);
@@ -340,6 +421,20 @@ void InputSource::release() {
   if (found == r.inputs.end()) return;
   if (active()) add_input(*found, r.ended_inputs);
   r.inputs.erase(found);
+}
+
+WorkerSource::WorkerSource(std::string address, Begin begin)
+    : entry_(std::make_shared<const Entry>(Entry{std::move(address), std::move(begin)})) {
+  {
+    const std::lock_guard lock(recorder().mutex);
+    recorder().sources.push_back(entry_);
+  }
+  if (active()) start_worker(*entry_);
+}
+
+WorkerSource::~WorkerSource() {
+  const std::lock_guard lock(recorder().mutex);
+  std::erase(recorder().sources, entry_);
 }
 
 }  // namespace systole::tracing

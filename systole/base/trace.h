@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,20 +126,50 @@ struct ThreadEvents {
   int64_t dropped = 0;        // older events, for which there was no room
 };
 
+// The limits of a device, for utilisations.
+struct DevicePeaks {
+  std::string name;  // "AMD EPYC 9B45"
+  int cores = 0;
+  double flops_per_second = 0;  // f32
+  double bytes_per_second = 0;
+};
+
+struct WorkerRecording;
+
 // What was recorded.
 struct Recording {
   int64_t start_unix_ns = 0;
+  int64_t start_steady_ns = 0;  // on the steady clock
   int64_t duration_ns = 0;
+  // Of another machine's recording:
+  std::string host;                       // its name in file names; "": this machine
+  std::optional<DevicePeaks> peaks = {};  // none: those of this machine
+  std::string remark;                     // why it has less than was asked for; "" otherwise
   std::vector<ThreadEvents> threads;
   std::map<int64_t, std::shared_ptr<const Program>> programs;  // by id
   std::vector<std::vector<Stage>> inputs;                      // of each pipeline in use
   std::map<std::string, int64_t> counters;
+  std::vector<WorkerRecording> workers;  // that this process used
+};
+
+// What a worker recorded for this process, while this process recorded. Its times are those of this
+// process's recording: the clocks were compared.
+struct WorkerRecording {
+  std::string address;          // "127.0.0.1:8470"
+  std::string problem;          // why there is no recording; "" otherwise
+  int64_t clock_offset_ns = 0;  // was added to the worker's clock
+  int64_t clock_error_ns = 0;   // by so much the offset may be wrong, in either direction
+  Recording recording;
+  // The calls as this process saw them, from the request to the reply. A call and the worker's
+  // event of its work have the same argument "op". Rows of calls that do not overlap.
+  std::vector<ThreadEvents> calls;
 };
 
 struct Options {
   // The most events that are kept of a thread: new ones then replace the oldest. An event takes 64
   // bytes; memory is allocated as events are recorded.
   int64_t events_per_thread = int64_t{1} << 18;
+  bool workers = true;  // the workers of this process record, too: see WorkerSource
 };
 
 namespace internal {
@@ -154,6 +185,8 @@ Recording stop();
 
 // Returns whether the recording in progress has an event of this kind.
 bool has_recorded(Kind kind);
+// Returns the number of events of Kind::step in the recording in progress; 0 if there is none.
+int64_t recorded_steps();
 
 // Returns the time in units of this machine's fastest clock.
 int64_t ticks();
@@ -221,6 +254,34 @@ class InputSource {
 
  private:
   std::function<std::vector<Stage>()> read_;
+};
+
+// A recording of a worker in progress.
+class WorkerCapture {
+ public:
+  // Ends it, if finish() did not.
+  virtual ~WorkerCapture() = default;
+  // Ends it, and returns it on the time axis of `own`, the recording of this process. Does not
+  // throw.
+  virtual WorkerRecording finish(const Recording& own) = 0;
+};
+
+// Makes the recordings of this process, while it lives, start one of a worker, too. Of several
+// sources with one address one is used.
+class WorkerSource {
+ public:
+  // Returns null if the worker cannot be asked. Is thread-safe, does not throw, and may still be
+  // called shortly after the source's end.
+  using Begin = std::function<std::unique_ptr<WorkerCapture>()>;
+  WorkerSource(std::string address, Begin begin);
+  ~WorkerSource();
+  WorkerSource(const WorkerSource&) = delete;
+  WorkerSource& operator=(const WorkerSource&) = delete;
+
+  struct Entry;
+
+ private:
+  std::shared_ptr<const Entry> entry_;
 };
 
 }  // namespace systole::tracing

@@ -286,6 +286,9 @@ class Analyser {
 
 std::string problem_of(const tracing::Recording& recording, const Analysis& analysis) {
   if (!analysis.steps.empty()) return "";
+  if (recording.threads.empty() && !recording.remark.empty()) {
+    return fmt::format("Nothing ran during the capture of {:.2f} s.", analysis.seconds);
+  }
   if (recording.threads.empty()) {
     return "Nothing ran during the capture: no step, no input, no compilation. Capture while the "
            "program trains, and for longer than one loop of steps.";
@@ -295,6 +298,35 @@ std::string problem_of(const tracing::Recording& recording, const Analysis& anal
       "No step ended during the capture of {:.2f} s{}. Capture for longer, or start after the "
       "first step.",
       analysis.seconds, compiles ? ", because programs were compiled" : "");
+}
+
+WorkerTimes times_of(const tracing::WorkerRecording& worker) {
+  WorkerTimes result{.address = worker.address,
+                     .host = worker.recording.host,
+                     .problem = worker.problem,
+                     .clock_offset_ns = worker.clock_offset_ns,
+                     .clock_error_ns = worker.clock_error_ns};
+  std::map<int64_t, double> work;  // of the worker, by the number of the call
+  for (const tracing::ThreadEvents& thread : worker.recording.threads) {
+    for (const Event& event : thread.events) {
+      if (event.kind != Kind::op && event.arg("op") >= 0)
+        work[event.arg("op")] = seconds_of(event.end - event.begin);
+    }
+  }
+  std::map<std::string_view, CallTimes> calls;
+  for (const tracing::ThreadEvents& row : worker.calls) {
+    for (const Event& event : row.events) {
+      CallTimes& times = calls[event.name];
+      times.name = event.name;
+      ++times.count;
+      times.seconds += seconds_of(event.end - event.begin);
+      if (const auto found = work.find(event.arg("op")); found != work.end())
+        times.worker_seconds += found->second;
+    }
+  }
+  for (auto& [name, times] : calls) result.calls.push_back(std::move(times));
+  std::ranges::stable_sort(result.calls, std::greater(), &CallTimes::seconds);
+  return result;
 }
 
 }  // namespace
@@ -374,6 +406,9 @@ Analysis analyse(const tracing::Recording& recording, const DevicePeaks& peaks) 
   result.programs = recording.programs;
   Analyser(recording, result).run();
   result.problem = problem_of(recording, result);
+  result.remark = recording.remark;
+  for (const tracing::WorkerRecording& worker : recording.workers)
+    result.workers.push_back(times_of(worker));
   advise(result);
   return result;
 }

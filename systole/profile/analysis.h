@@ -16,13 +16,7 @@
 
 namespace systole::profile {
 
-// The limits of the device, for utilisations.
-struct DevicePeaks {
-  std::string name;  // "AMD EPYC 9B45"
-  int cores = 0;
-  double flops_per_second = 0;  // f32
-  double bytes_per_second = 0;
-};
+using tracing::DevicePeaks;
 // The measurement of this machine (prediction/cpu_machine.h), read or made once in the process.
 const DevicePeaks& machine_peaks();
 
@@ -81,6 +75,23 @@ struct Advice {
   double gain = 0;    // the share of the time that it can save, at most
 };
 
+// The calls of a worker, of one kind: as this process waited for them, and as the worker worked.
+struct CallTimes {
+  std::string name;  // "execute"
+  int64_t count = 0;
+  double seconds = 0;         // from request to reply; calls may overlap
+  double worker_seconds = 0;  // of the worker's spans of these calls
+};
+
+struct WorkerTimes {
+  std::string address;
+  std::string host;  // whose files in this run are the worker's; "" without a recording
+  std::string problem;
+  int64_t clock_offset_ns = 0;
+  int64_t clock_error_ns = 0;
+  std::vector<CallTimes> calls;  // the longest first
+};
+
 struct Analysis {
   DevicePeaks peaks;
   double seconds = 0;  // of the recording
@@ -95,7 +106,9 @@ struct Analysis {
   int64_t dropped_events = 0;
   double sampled_steps = 0;  // share of the steps that noted their ops
   double launches = 0;
-  std::string problem;         // why there is nothing to see; "" otherwise
+  std::string problem;  // why there is nothing to see; "" otherwise
+  std::string remark;   // tracing::Recording::remark
+  std::vector<WorkerTimes> workers;
   std::vector<Advice> advice;  // the most valuable first
 
   double steps_seconds() const;

@@ -80,6 +80,23 @@ std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
+// What a reader of the overview must know: what is missing, and how far the clocks of workers can
+// be trusted.
+std::string remark_of(const Analysis& analysis) {
+  std::string text = analysis.problem;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : " ") + more;
+  };
+  add(analysis.remark);
+  for (const WorkerTimes& worker : analysis.workers) {
+    add(worker.problem.empty()
+            ? fmt::format("Times of worker {} are wrong by at most {:.3f} ms.", worker.address,
+                          1e-6 * static_cast<double>(worker.clock_error_ns))
+            : fmt::format("Worker {} is missing: {}.", worker.address, worker.problem));
+  }
+  return text;
+}
+
 json top_ops_table(const Analysis& analysis) {
   const double all = ops_seconds(analysis);
   json rows = json::array();
@@ -110,7 +127,7 @@ json top_ops_table(const Analysis& analysis) {
             {"mxu_utilization_percent",
              percent(ratio(ratio(t.flops, t.seconds), analysis.peaks.flops_per_second))},
             {"remark_color", analysis.problem.empty() ? "black" : "red"},
-            {"remark_text", analysis.problem}}}};
+            {"remark_text", remark_of(analysis)}}}};
 }
 
 json overview_steps_table(const Analysis& analysis) {
@@ -409,6 +426,26 @@ json pod_page(const Analysis& analysis) {
             {"tpuType", analysis.peaks.name}}}};
 }
 
+json workers_of(const Analysis& analysis) {
+  json workers = json::array();
+  for (const WorkerTimes& worker : analysis.workers) {
+    json calls = json::array();
+    for (const CallTimes& call : worker.calls) {
+      calls.push_back({{"name", call.name},
+                       {"count", call.count},
+                       {"seconds", call.seconds},
+                       {"worker_seconds", call.worker_seconds}});
+    }
+    workers.push_back({{"address", worker.address},
+                       {"host", worker.host},
+                       {"problem", worker.problem},
+                       {"clock_offset_ns", worker.clock_offset_ns},
+                       {"clock_error_ns", worker.clock_error_ns},
+                       {"calls", std::move(calls)}});
+  }
+  return workers;
+}
+
 json analysis_page(const tracing::Recording& recording, const Analysis& analysis) {
   json ops = json::array();
   for (const OpTime& op : analysis.ops) ops.push_back(op_row(op, analysis));
@@ -428,6 +465,8 @@ json analysis_page(const tracing::Recording& recording, const Analysis& analysis
       {"seconds", analysis.seconds},
       {"start_unix_ns", analysis.start_unix_ns},
       {"problem", analysis.problem},
+      {"remark", analysis.remark},
+      {"workers", workers_of(analysis)},
       {"peaks",
        {{"name", analysis.peaks.name},
         {"cores", analysis.peaks.cores},

@@ -18,21 +18,32 @@ constexpr std::string_view kSuffix = ".systole.json";
 
 // -- Reading
 
+// The figures of a run: those of the program before those of the workers that it used.
+std::string find_in_folder(FileSystem& files, const std::string& folder) {
+  if (!files.exists(folder)) return "";
+  std::vector<std::string> found;
+  for (const std::string& name : files.list(folder)) {
+    if (name.ends_with(kSuffix)) found.push_back(join_path(folder, name));
+  }
+  if (found.empty()) return "";
+  for (const std::string& path : found) {
+    if (found.size() == 1) break;
+    const json figures = json::parse(read_file(files, path), nullptr, false);
+    if (figures.is_object() && figures.contains("workers") && !figures["workers"].empty())
+      return path;
+  }
+  return found.front();
+}
+
 std::string find_file(FileSystem& files, const std::string& path) {
   if (files.exists(path) && !files.stat(path).is_directory) return path;
-  const auto in_folder = [&](const std::string& folder) -> std::string {
-    if (!files.exists(folder)) return "";
-    for (const std::string& name : files.list(folder)) {
-      if (name.ends_with(kSuffix)) return join_path(folder, name);
-    }
-    return "";
-  };
-  if (std::string found = in_folder(path); !found.empty()) return found;
+  if (std::string found = find_in_folder(files, path); !found.empty()) return found;
   const std::string runs = join_path(path, "plugins/profile");
   if (files.exists(runs)) {
     std::vector<std::string> names = files.list(runs);
     for (const std::string& name : std::vector(names.rbegin(), names.rend())) {
-      if (std::string found = in_folder(join_path(runs, name)); !found.empty()) return found;
+      if (std::string found = find_in_folder(files, join_path(runs, name)); !found.empty())
+        return found;
     }
   }
   throw not_found("{}: profile, got no *{} there or in plugins/profile, expected a logdir or a run",
@@ -83,7 +94,9 @@ void add_head(const json& p, std::string& out) {
   out += fmt::format("profile of {:.0f} steps in {} on {}, {:.0f} replica{}\n", number(p, "steps"),
                      time_text(number(p, "seconds")), text(peaks, "name"), number(p, "replicas"),
                      number(p, "replicas") == 1 ? "" : "s");
-  if (const std::string problem = text(p, "problem"); !problem.empty()) out += problem + "\n";
+  for (const char* const key : {"problem", "remark"}) {
+    if (const std::string sentence = text(p, key); !sentence.empty()) out += sentence + "\n";
+  }
   if (number(p, "dropped_events") > 0) {
     out += fmt::format("{:.0f} older events found no room and are missing\n",
                        number(p, "dropped_events"));
@@ -232,6 +245,28 @@ void add_host_work(const json& p, std::string& out) {
   if (!compile.empty()) out += "\ncompilation, by pass, on all threads\n" + head + compile;
 }
 
+void add_workers(const json& p, std::string& out) {
+  for (const json& worker : list(p, "workers")) {
+    const std::string problem = text(worker, "problem");
+    out += fmt::format("\nworker {}", text(worker, "address"));
+    out += problem.empty() ? fmt::format(": its clock + {} ns is this machine's, within {}\n",
+                                         number(worker, "clock_offset_ns"),
+                                         time_text(1e-9 * number(worker, "clock_error_ns")))
+                           : fmt::format(": {}\n", problem);
+    out += fmt::format("  {:<24} {:>8} {:>14} {:>14} {:>14}\n", "call", "count", "a call", "worker",
+                       "between");
+    for (const json& call : list(worker, "calls")) {
+      const double count = std::max(number(call, "count"), 1.0);
+      const double all = number(call, "seconds") / count;
+      const double work = number(call, "worker_seconds") / count;
+      out += fmt::format("  {:<24} {:>8.0f} {:>14} {:>14} {:>14}\n", text(call, "name"), count,
+                         time_text(all), time_text(work), time_text(std::max(all - work, 0.0)));
+    }
+    if (const std::string host = text(worker, "host"); !host.empty())
+      out += fmt::format("  its ops: systole profile report RUN/{}{}\n", host, kSuffix);
+  }
+}
+
 void add_memory(const json& p, std::string& out) {
   const json& m = part(p, "memory");
   if (m.empty()) return;
@@ -367,6 +402,7 @@ std::string report_text(const json& p, const ReportOptions& options) {
   }
   add_inputs(p, out);
   add_host_work(p, out);
+  add_workers(p, out);
   add_memory(p, out);
   if (number(p, "steps") > 0) add_advice(p, out);
   return out;

@@ -27,9 +27,18 @@ std::string json_string(std::string_view text) {
 // One event to write.
 struct Row {
   const Event* event;
+  const tracing::Recording* recording;
   int pid;
   int64_t tid;
   std::string_view name;  // "" for the event's own
+};
+
+// A machine: its host has the process `host`, its device the next one.
+struct Machine {
+  const tracing::Recording* recording;
+  int host;
+  std::string suffix;  // of the names of processes
+  std::vector<DeviceRow> device;
 };
 
 class Writer {
@@ -42,8 +51,9 @@ class Writer {
     const auto left_out = limit(options.most);
     write_(
         fmt::format("{{\"displayTimeUnit\":\"ns\",\"metadata\":{{\"highres-ticks\":true,"
-                    "\"start_unix_ns\":{},\"events_left_out\":{}}},\n\"traceEvents\":[\n",
-                    recording_.start_unix_ns, left_out));
+                    "\"start_unix_ns\":{},\"events_left_out\":{},\"workers\":[{}]}},\n"
+                    "\"traceEvents\":[\n",
+                    recording_.start_unix_ns, left_out, workers_text()));
     write_names();
     for (const Row& row : rows_) write_row(row);
     if (options.dataflow) write_arrows();
@@ -53,17 +63,42 @@ class Writer {
 
  private:
   void collect() {
-    for (const tracing::ThreadEvents& thread : recording_.threads) {
-      for (const Event& event : thread.events) {
-        if (event.kind != Kind::op && event.kind != Kind::step)
-          rows_.push_back({&event, kHost, thread.id, {}});
+    machines_.push_back({.recording = &recording_, .host = kHost});
+    for (const tracing::WorkerRecording& worker : recording_.workers) {
+      machines_.push_back({.recording = &worker.recording,
+                           .host = machines_.back().host + 2,
+                           .suffix = " of worker " + worker.address});
+      for (const tracing::ThreadEvents& calls : worker.calls) add_thread(recording_, kHost, calls);
+    }
+    for (Machine& machine : machines_) {
+      for (const tracing::ThreadEvents& thread : machine.recording->threads)
+        add_thread(*machine.recording, machine.host, thread);
+      machine.device = device_rows(*machine.recording);
+      for (const DeviceRow& row : machine.device) {
+        for (const DeviceEvent& event : row.events)
+          rows_.push_back({&event.event, machine.recording, machine.host + 1, row.id, event.name});
       }
     }
-    device_ = device_rows(recording_);
-    for (const DeviceRow& row : device_) {
-      for (const DeviceEvent& event : row.events)
-        rows_.push_back({&event.event, kDevice, row.id, event.name});
+  }
+
+  void add_thread(const tracing::Recording& recording, int pid,
+                  const tracing::ThreadEvents& thread) {
+    for (const Event& event : thread.events) {
+      if (event.kind != Kind::op && event.kind != Kind::step)
+        rows_.push_back({&event, &recording, pid, thread.id, {}});
     }
+  }
+
+  // The clocks of the workers, and what is missing.
+  std::string workers_text() const {
+    std::string text;
+    for (const tracing::WorkerRecording& w : recording_.workers) {
+      text +=
+          fmt::format(R"({}{{"address":{},"clock_offset_ns":{},"clock_error_ns":{},"problem":{}}})",
+                      text.empty() ? "" : ",", json_string(w.address), w.clock_offset_ns,
+                      w.clock_error_ns, json_string(w.problem));
+    }
+    return text;
   }
 
   // Leaves out the shortest events. Returns how many.
@@ -85,13 +120,22 @@ class Writer {
   }
 
   void write_names() {
-    name("process_name", kHost, 0, "/host:CPU");
-    name("process_name", kDevice, 0, "/device:TPU:0");
-    for (const tracing::ThreadEvents& thread : recording_.threads) {
-      name("thread_name", kHost, thread.id,
-           thread.name.empty() ? fmt::format("thread {}", thread.id) : thread.name);
+    for (const Machine& machine : machines_) {
+      name("process_name", machine.host, 0, "/host:CPU" + machine.suffix);
+      name("process_name", machine.host + 1, 0, "/device:TPU:0" + machine.suffix);
+      for (const tracing::ThreadEvents& thread : machine.recording->threads)
+        name_thread(machine.host, thread);
+      for (const DeviceRow& row : machine.device)
+        name("thread_name", machine.host + 1, row.id, row.name);
     }
-    for (const DeviceRow& row : device_) name("thread_name", kDevice, row.id, row.name);
+    for (const tracing::WorkerRecording& worker : recording_.workers) {
+      for (const tracing::ThreadEvents& calls : worker.calls) name_thread(kHost, calls);
+    }
+  }
+
+  void name_thread(int pid, const tracing::ThreadEvents& thread) {
+    name("thread_name", pid, thread.id,
+         thread.name.empty() ? fmt::format("thread {}", thread.id) : thread.name);
   }
 
   void write_row(const Row& row) {
@@ -100,7 +144,7 @@ class Writer {
     const auto add = [&](std::string_view key, const std::string& value) {
       args += fmt::format("{}{}:{}", args.empty() ? "" : ",", json_string(key), value);
     };
-    if (const tracing::Op* op = op_of(recording_, event)) {
+    if (const tracing::Op* op = op_of(*row.recording, event)) {
       add("hlo_op", json_string(op->name));
       add("hlo_category", json_string(op->category));
       add("expression", json_string(op->expression));
@@ -145,7 +189,7 @@ class Writer {
 
   void write_memory() {
     const tracing::Program* last = nullptr;
-    for (const DeviceEvent& step : device_.front().events) {
+    for (const DeviceEvent& step : machines_.front().device.front().events) {
       const auto found = recording_.programs.find(step.event.arg("program", 0));
       if (found == recording_.programs.end() || found->second.get() == last) continue;
       last = found->second.get();
@@ -160,7 +204,7 @@ class Writer {
   const tracing::Recording& recording_;
   const std::function<void(std::string_view)>& write_;
   std::vector<Row> rows_;
-  std::vector<DeviceRow> device_;
+  std::vector<Machine> machines_;
 };
 
 // Collects what is wrong with a trace.

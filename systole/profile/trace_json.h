@@ -21,8 +21,10 @@ struct TraceOptions {
 };
 
 // Passes the text to `write` in pieces. Processes: the host (1) with a row for each thread, the
-// device (2) with rows for steps, programs, ops and name scopes. Of more than `most` events the
-// shortest ones are left out; the metadata says how many. Times are microseconds since the start.
+// device (2) with rows for steps, programs, ops and name scopes, then those of each worker, on the
+// same time axis; the metadata says by how much its clock may be wrong. Of more than `most` events
+// the shortest ones are left out; the metadata says how many. Times are microseconds since the
+// start.
 void write_trace_json(const tracing::Recording& recording,
                       const std::function<void(std::string_view)>& write,
                       const TraceOptions& options = {});

@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <deque>
+#include <vector>
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
@@ -43,32 +45,65 @@ void write_trace(FileSystem& files, const std::string& path, const tracing::Reco
   });
 }
 
+// Writes the files of one host.
+class HostFiles {
+ public:
+  HostFiles(FileSystem& files, const std::string& folder, const tracing::Recording& recording,
+            const Analysis& analysis)
+      : files_(files),
+        prefix_(join_path(folder, recording.host.empty() ? this_host() : recording.host) + "."),
+        recording_(recording),
+        analysis_(analysis),
+        host_(recording.host.empty() ? this_host() : recording.host) {}
+
+  // All but the figures.
+  void write_pages() const {
+    write_file_atomically(files_, prefix_ + "xplane.pb",
+                          xplane_bytes(recording_, analysis_, host_));
+    write_trace(files_, prefix_ + "trace.json.gz", recording_);
+    write("overview_page.json", overview_page(analysis_));
+    write("input_pipeline.json", input_pipeline_page(analysis_));
+    write("op_profile.json", op_profile_page(analysis_));
+    write("memory_viewer.json", memory_page(recording_, analysis_));
+    write("pod_viewer.json", pod_page(analysis_));
+  }
+  void write_figures() const { write("systole.json", analysis_page(recording_, analysis_)); }
+
+ private:
+  void write(const char* tool, const nlohmann::json& page) const {
+    write_file_atomically(files_, prefix_ + tool, text_of(page));
+  }
+
+  FileSystem& files_;
+  const std::string prefix_;
+  const tracing::Recording& recording_;
+  const Analysis& analysis_;
+  const std::string host_;
+};
+
+Analysis analysis_of(const tracing::Recording& recording) {
+  return analyse(recording, recording.peaks ? *recording.peaks : machine_peaks());
+}
+
 }  // namespace
 
 WrittenProfile write_profile(tracing::Recording recording, const std::string& logdir,
                              FileSystem& files) {
   WrittenProfile result{.recording = std::move(recording)};
   const tracing::Recording& kept = result.recording;
-  result.analysis = analyse(kept, machine_peaks());
-  const Analysis& analysis = result.analysis;
+  result.analysis = analysis_of(kept);
   files.make_directories(logdir);
   result.folder = new_folder(files, logdir, kept.start_unix_ns);
   files.make_directories(result.folder);
-  const std::string host = this_host();
-  const auto path = [&](const char* tool) {
-    return join_path(result.folder, fmt::format("{}.{}", host, tool));
-  };
-  const auto write = [&](const char* tool, const nlohmann::json& page) {
-    write_file_atomically(files, path(tool), text_of(page));
-  };
-  write_file_atomically(files, path("xplane.pb"), xplane_bytes(kept, analysis, host));
-  write_trace(files, path("trace.json.gz"), kept);
-  write("overview_page.json", overview_page(analysis));
-  write("input_pipeline.json", input_pipeline_page(analysis));
-  write("op_profile.json", op_profile_page(analysis));
-  write("memory_viewer.json", memory_page(kept, analysis));
-  write("pod_viewer.json", pod_page(analysis));
-  write("systole.json", analysis_page(kept, analysis));
+  std::deque<Analysis> of_workers;
+  std::vector<HostFiles> hosts = {{files, result.folder, kept, result.analysis}};
+  for (const tracing::WorkerRecording& worker : kept.workers) {
+    if (!worker.problem.empty()) continue;
+    const Analysis& analysis = of_workers.emplace_back(analysis_of(worker.recording));
+    hosts.emplace_back(files, result.folder, worker.recording, analysis);
+  }
+  for (const HostFiles& host : hosts) host.write_pages();
+  for (const HostFiles& host : hosts) host.write_figures();
   EventWriter events(files, logdir, ".profile-empty");
   events.close();
   return result;

@@ -6,7 +6,8 @@
 //     <host>.overview_page.json, .input_pipeline.json, .op_profile.json, .memory_viewer.json,
 //     .pod_viewer.json             the pages of the Cloud TPU profile plugin
 //     <host>.prediction.json, .tpu_v1.json    pages of write_page()
-//     <host>.systole.json          all figures, for `systole profile report`; written last
+//     <host>.systole.json          all figures, for `systole profile report`; written last, this
+//                                  machine's before those of workers
 //   <logdir>/events.out.tfevents.<seconds>.<host>.profile-empty    makes TensorBoard look here
 #pragma once
 
@@ -24,7 +25,8 @@ struct WrittenProfile {
   tracing::Recording recording;
 };
 
-// Analyses and writes; systole.json comes last. Errors: those of the file system.
+// Analyses and writes the recording, and those of its workers as hosts of their own; systole.json
+// comes last. Errors: those of the file system.
 WrittenProfile write_profile(tracing::Recording recording, const std::string& logdir,
                              FileSystem& file_system);
 

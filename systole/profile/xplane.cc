@@ -144,28 +144,33 @@ void add_device(xplane::XSpace& space, const tracing::Recording& recording,
   }
 }
 
+void add_thread(Plane& plane, const tracing::ThreadEvents& thread, int64_t most) {
+  xplane::XLine& line = plane.line(
+      thread.id, thread.name.empty() ? fmt::format("thread {}", thread.id) : thread.name);
+  std::vector<const Event*> events;
+  for (const Event& event : thread.events) {
+    if (event.kind != Kind::op && event.kind != Kind::step) events.push_back(&event);
+  }
+  std::ranges::stable_sort(events, [](const Event* a, const Event* b) {
+    return std::pair(a->begin, -a->end) < std::pair(b->begin, -b->end);
+  });
+  if (static_cast<int64_t>(events.size()) > most) events.resize(static_cast<size_t>(most));
+  for (const Event* event : events) {
+    xplane::XEvent& added = plane.event(line, *event, event->name);
+    for (const tracing::Arg& a : event->args) {
+      if (a.key != nullptr) plane.stat(added, a.key, a.value);
+    }
+    if (event->kind != Kind::loop) continue;
+    plane.stat(added, "_r", int64_t{1});
+    plane.stat(added, "step_num", event->arg("step", 0));
+  }
+}
+
 void add_host(xplane::XSpace& space, const tracing::Recording& recording, int64_t most) {
   Plane plane(space, 2, "/host:CPU", recording.start_unix_ns);
-  for (const tracing::ThreadEvents& thread : recording.threads) {
-    xplane::XLine& line = plane.line(
-        thread.id, thread.name.empty() ? fmt::format("thread {}", thread.id) : thread.name);
-    std::vector<const Event*> events;
-    for (const Event& event : thread.events) {
-      if (event.kind != Kind::op && event.kind != Kind::step) events.push_back(&event);
-    }
-    std::ranges::stable_sort(events, [](const Event* a, const Event* b) {
-      return std::pair(a->begin, -a->end) < std::pair(b->begin, -b->end);
-    });
-    if (static_cast<int64_t>(events.size()) > most) events.resize(static_cast<size_t>(most));
-    for (const Event* event : events) {
-      xplane::XEvent& added = plane.event(line, *event, event->name);
-      for (const tracing::Arg& a : event->args) {
-        if (a.key != nullptr) plane.stat(added, a.key, a.value);
-      }
-      if (event->kind != Kind::loop) continue;
-      plane.stat(added, "_r", int64_t{1});
-      plane.stat(added, "step_num", event->arg("step", 0));
-    }
+  for (const tracing::ThreadEvents& thread : recording.threads) add_thread(plane, thread, most);
+  for (const tracing::WorkerRecording& worker : recording.workers) {
+    for (const tracing::ThreadEvents& calls : worker.calls) add_thread(plane, calls, most);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/trace.h"
 
 namespace systole::worker {
 namespace {
@@ -39,6 +40,7 @@ std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
   const auto task = std::make_shared<Task>();
   auto result = task->result.get_future();
   std::thread thread([task, work = std::move(work)] {
+    tracing::name_thread("compiler");
     try {
       task->result.set_value(work());
     } catch (...) {

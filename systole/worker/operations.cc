@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "systole/base/trace.h"
 #include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/worker/protocol/convert.h"
@@ -72,6 +73,8 @@ void Operations::free(const v1::Request& request) {
 }
 
 void Operations::dispatch(const v1::Request& request, v1::Reply& reply) {
+  const auto [name, kind] = span_of(request);
+  const tracing::Span span(name, kind, {"op", static_cast<int64_t>(request.op_id())});
   switch (request.op_case()) {
     case v1::Request::kCompile:
       return compile(request.compile(), reply);

@@ -41,19 +41,6 @@ class StreamSink final : public ReplySink {
   grpc::ServerReaderWriter<v1::Reply, v1::Request>& stream_;
 };
 
-// Runs the body of an RPC and returns its error.
-template <class F>
-grpc::Status status_of(F&& body) {
-  try {
-    body();
-    return grpc::Status::OK;
-  } catch (const Error& error) {
-    return to_status(error);
-  } catch (const std::bad_alloc&) {
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "worker: memory, got none left"};
-  }
-}
-
 }  // namespace
 
 WorkerService::WorkerService(const SessionContext& context, const WorkerOptions& options,
@@ -80,7 +67,7 @@ void WorkerService::check_token(const grpc::ServerContextBase& context) const {
   }
 }
 
-std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) {
+std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto it = sessions_.find(key.id());
   if (it == sessions_.end()) {
@@ -114,11 +101,7 @@ grpc::Status WorkerService::Hello(grpc::ServerContext* context, const v1::HelloR
                                   v1::HelloReply* reply) {
   return status_of([&] {
     check_token(*context);
-    if (request->min_version() > kNewestVersion || request->max_version() < kOldestVersion) {
-      throw failed_precondition("worker: protocol version, got {} to {}, expected one of {} to {}",
-                                request->min_version(), request->max_version(), kOldestVersion,
-                                kNewestVersion);
-    }
+    check_versions(request->min_version(), request->max_version());
     if (preempted_) {
       throw make_error(Code::unavailable, "worker: session, got one while the worker shuts down");
     }
@@ -212,6 +195,7 @@ void WorkerService::check() {
   const auto now = WorkerSession::Clock::now();
   const auto stall = std::chrono::duration_cast<WorkerSession::Clock::duration>(
       std::chrono::duration<double>(options_.stall_seconds));
+  recorder_.check(now, stall);
   std::vector<std::shared_ptr<WorkerSession>> freed;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   std::erase_if(sessions_, [&](auto& entry) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "systole/worker/protocol/worker.grpc.pb.h"
+#include "systole/worker/recorder.h"
 #include "systole/worker/session.h"
 
 namespace systole::worker {
@@ -37,11 +38,14 @@ class WorkerService final : public RawService {
                      v1::CloseReply* reply) override;
   grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest* request,
                       v1::StatusReply* reply) override;
+  grpc::Status Profile(
+      grpc::ServerContext* context,
+      grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>* stream) override;
 
   // Errors: UNAUTHENTICATED.
   void check_token(const grpc::ServerContextBase& context) const;
   // Errors: NOT_FOUND for a session that does not exist; PERMISSION_DENIED for a wrong token.
-  std::shared_ptr<WorkerSession> find(const v1::SessionKey& key);
+  std::shared_ptr<WorkerSession> find(const v1::SessionKey& key) const;
 
   // Refuses new sessions, and tells the others.
   void preempt(const std::string& why, double grace_seconds);
@@ -55,6 +59,10 @@ class WorkerService final : public RawService {
  private:
   // REQUIRES: the lock.
   v1::SessionKey add_session(const v1::HelloRequest& request, double lease_seconds);
+  std::unique_ptr<Recorder::Active> begin_recording(v1::ProfileBegin& begin,
+                                                    grpc::ServerContext& context);
+  std::string encoded_recording(Recorder::Active& active, const v1::ProfileBegin& begin) const;
+  std::string remark_of_idle(const tracing::Recording& recording) const;
 
   const SessionContext context_;
   const WorkerOptions& options_;
@@ -62,6 +70,7 @@ class WorkerService final : public RawService {
   const uint64_t incarnation_;
   const WorkerSession::Clock::time_point begin_ = WorkerSession::Clock::now();
   std::atomic<bool> preempted_ = false;
+  Recorder recorder_;
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<WorkerSession>> sessions_;
 };

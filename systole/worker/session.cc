@@ -1,9 +1,13 @@
 #include "systole/worker/session.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/worker/protocol/convert.h"
 
 namespace systole::worker {
@@ -118,10 +122,13 @@ void WorkerSession::notify_preempted(const std::string& why, double grace_second
 }
 
 void WorkerSession::execute_all() {
+  thread_id_ = ::syscall(SYS_gettid);
+  tracing::name_thread("session");
   while (true) {
     v1::Request request;
     bool refused = false;
     {
+      const tracing::Span span("wait for requests");
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
       if (closing_) break;
@@ -142,6 +149,7 @@ void WorkerSession::execute_all() {
     }
     buffers_ = operations_.objects().num_buffers();
     executables_ = operations_.objects().num_executables();
+    const tracing::Span span("reply", tracing::Kind::transfer);
     if (!deliver(std::move(reply))) close();
   }
   transfers_.close();

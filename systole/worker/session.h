@@ -50,6 +50,8 @@ class WorkerSession {
   const std::string& client() const { return client_; }
   bool has_token(std::string_view token) const;
   Transfers& transfers() { return transfers_; }
+  // The kernel's id of the thread that carries out the operations.
+  int64_t thread_id() const { return thread_id_; }
 
   // Continues on a new stream, which replaces an old one: sends `open`, then the replies above
   // `acknowledged`. Errors: FAILED_PRECONDITION for a closed session; DATA_LOSS if the client
@@ -109,6 +111,7 @@ class WorkerSession {
   std::atomic<int64_t> buffers_{0};
   std::atomic<int64_t> executables_{0};
   std::atomic<bool> freed_ = false;
+  std::atomic<int64_t> thread_id_{0};
   std::thread executor_;  // last: uses all of the above
 };
 

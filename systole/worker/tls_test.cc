@@ -11,6 +11,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/runtime/registry.h"
+#include "systole/worker/protocol/profile_stream.h"
 #include "systole/worker/worker_server.h"
 
 namespace systole::worker {
@@ -74,6 +75,19 @@ TEST_F(WorkerTlsTest, ProvesWhoItIs) {
   EXPECT_THAT(connect(worker, path("other.pem"), "secret"), StartsWith("UNAVAILABLE"));
   EXPECT_THAT(connect(worker, "", "secret"), StartsWith("UNAVAILABLE")) << "without TLS";
   EXPECT_THAT(connect(worker, path("none.pem"), "secret"), StartsWith("NOT_FOUND"));
+}
+
+TEST_F(WorkerTlsTest, ProtectsRecordings) {
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  const auto begin = [&](const std::string& ca, const std::string& token) {
+    return error_of([&] {
+      ProfileStream(worker.address(), {.token = token, .ca = ca.empty() ? "" : path(ca)}, {});
+    });
+  };
+  EXPECT_EQ(begin("worker.pem", "secret"), "no error");
+  EXPECT_THAT(begin("worker.pem", "guess"), StartsWith("UNAUTHENTICATED"));
+  EXPECT_THAT(begin("other.pem", "secret"), StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(begin("", "secret"), StartsWith("UNAVAILABLE")) << "without TLS";
 }
 
 TEST_F(WorkerTlsTest, DemandsCertificatesOfClients) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "systole/base/trace.h"
 
 namespace systole::worker {
 
@@ -13,6 +16,8 @@ struct WorkerLimits {
   int64_t max_queued = 1024;  // operations of a session that have no reply yet
   int64_t max_program_bytes = int64_t{256} << 20;
   double max_compile_seconds = 600;
+  double max_profile_seconds = 600;
+  int64_t max_profile_bytes = int64_t{128} << 20;
 };
 
 // Files in PEM format. They are read again when they change.
@@ -32,6 +37,8 @@ struct WorkerOptions {
   double stall_seconds = 30;  // without a message from a client, or with one that it does not read
   // A folder of this worker's own, where a later worker finds how this one ended; "": none.
   std::string state_folder;
+  // Returns the limits of this machine, for profiles; none: they are not known.
+  std::function<tracing::DevicePeaks()> peaks = {};
 };
 
 }  // namespace systole::worker

@@ -30,7 +30,8 @@ WorkerOptions checked(WorkerOptions options) {
     throw invalid_argument("worker: address, got '{}', expected one", options.listen);
   }
   if (limits.max_sessions < 1 || limits.max_queued < 1 || limits.max_program_bytes < 1 ||
-      limits.max_bytes < 0 || limits.max_compile_seconds <= 0) {
+      limits.max_bytes < 0 || limits.max_compile_seconds <= 0 || limits.max_profile_seconds <= 0 ||
+      limits.max_profile_bytes < 1) {
     throw invalid_argument("worker: limits, got one below 1");
   }
   if (limits.max_bytes == 0) limits.max_bytes = runtime::host_memory_bytes() / 4 * 3;

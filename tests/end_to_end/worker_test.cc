@@ -2,13 +2,9 @@
 // survive its end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,66 +18,13 @@
 #include "systole/runtime/preemption.h"
 #include "systole/systole.h"
 #include "tests/end_to_end/program.h"
+#include "tests/end_to_end/worker_process.h"
 
 namespace systole::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// `systole worker` as a child process.
-class WorkerProcess {
- public:
-  explicit WorkerProcess(const std::string& device, const std::string& listen = "127.0.0.1:0") {
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    const std::string program = (folder / "systole").string();
-    int ends[2];
-    if (::pipe(ends) != 0) std::abort();
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::dup2(ends[1], STDOUT_FILENO);
-      ::execl(program.c_str(), "systole", "worker", "--listen", listen.c_str(), "--device",
-              device.c_str(), "--state", "", "--grace-seconds", "3",
-              static_cast<const char*>(nullptr));
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    output_ = ::fdopen(ends[0], "r");
-    char line[256] = "";
-    while (std::fgets(line, sizeof line, output_) != nullptr) {
-      const std::string text = line;
-      const auto at = text.find(" at ");
-      if (!text.starts_with("serving") || at == std::string::npos) continue;
-      address_ = text.substr(at + 4, text.size() - at - 5);
-      return;
-    }
-  }
-  ~WorkerProcess() {
-    if (process_ > 0) end(SIGKILL);
-    std::fclose(output_);
-  }
-  WorkerProcess(const WorkerProcess&) = delete;
-  WorkerProcess& operator=(const WorkerProcess&) = delete;
-
-  const std::string& address() const { return address_; }
-  std::string target() const { return "grpc://" + address_; }
-  void signal(int number) const { ::kill(process_, number); }
-  // Waits until it has ended. Returns its exit status, -1 after a signal.
-  int wait() {
-    int status = 0;
-    ::waitpid(std::exchange(process_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  int end(int number) {
-    signal(number);
-    return wait();
-  }
-
- private:
-  pid_t process_ = -1;
-  std::FILE* output_ = nullptr;
-  std::string address_;
-};
 
 // The lines with the accuracy of each epoch.
 std::string epochs_of(const std::string& command_line) {

@@ -13,7 +13,9 @@
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/report.h"
+#include "systole/profile/writer.h"
 #include "systole/train/loop/signals.h"
+#include "systole/worker/worker_profile.h"
 
 namespace systole::app {
 namespace {
@@ -21,6 +23,9 @@ namespace {
 // How long to wait for the profile of another process: its capture (SYSTOLE_PROFILE_SECONDS) and
 // its analysis together.
 constexpr double kSecondsForProcess = 60;
+// How long a worker is recorded: by default, and at most while --steps are awaited.
+constexpr double kSecondsOfWorker = 2;
+constexpr double kSecondsForSteps = 60;
 
 struct ReportCommand {
   std::string logdir;
@@ -32,9 +37,11 @@ struct ReportCommand {
 struct ProfileCommand {
   ConfigOptions config;
   std::optional<int64_t> pid;
+  std::string worker;
   std::string logdir;
   int64_t start = ProfileOptions().start;
-  int64_t steps = ProfileOptions().steps;
+  std::optional<int64_t> steps;
+  std::optional<double> seconds;
   ReportCommand report;
   bool reports = false;  // the command `report` was given
 };
@@ -84,7 +91,7 @@ class TemporaryFolder {
 // profile.
 void profile_training(ProfileCommand command) {
   if (command.config.path.empty())
-    throw UsageError("configuration file or --pid, got neither, expected one of them");
+    throw UsageError("configuration file, --pid or --worker, got none, expected one of them");
   const std::string& path = command.config.path;
   if (command.logdir.empty()) command.logdir = command.config.read().estimator.config.model_dir;
   if (command.logdir.empty()) command.logdir = "profile";
@@ -94,21 +101,45 @@ void profile_training(ProfileCommand command) {
   const InputFn& input = needed_input(config.train_input, path, "train");
   if (std::getenv("SYSTOLE_LOG") == nullptr) set_log_level(LogLevel::warning);
   TPUEstimator estimator(config.estimator);
+  const int64_t steps = command.steps.value_or(ProfileOptions().steps);
   const auto& loops = config.estimator.config.tpu_config.iterations_per_loop;
   const int64_t loop = loops ? std::max<int64_t>(loops->count(), 1) : 1;
   config.train.max_steps.reset();
-  config.train.steps = (command.start + loop - 1) / loop * loop + command.steps;
+  config.train.steps = (command.start + loop - 1) / loop * loop + steps;
   config.train.profile =
-      ProfileOptions{.start = command.start, .steps = command.steps, .output_dir = command.logdir};
+      ProfileOptions{.start = command.start, .steps = steps, .output_dir = command.logdir};
   estimator.train(input, config.train);
   finish(command.logdir);
 }
 
+void profile_running_worker(const ProfileCommand& command) {
+  if (command.steps && command.seconds)
+    throw UsageError("--worker: --steps and --seconds, got both, expected one of them");
+  const double seconds = command.steps ? kSecondsForSteps : kSecondsOfWorker;
+  tracing::WorkerRecording recorded = worker::profile_worker(
+      command.worker, {.seconds = command.seconds.value_or(seconds), .steps = command.steps});
+  const std::string host = recorded.recording.host;
+  const profile::WrittenProfile written = profile::write_profile(
+      std::move(recorded.recording), command.logdir.empty() ? "profile" : command.logdir,
+      default_file_system());
+  finish(written.folder);
+  fmt::print("worker: {}, whose clock + {} ns is this machine's, within {} ns\n", host,
+             recorded.clock_offset_ns, recorded.clock_error_ns);
+}
+
 void run_profile(const ProfileCommand& command) {
   if (command.reports) return;
+  const int sources = (command.config.path.empty() ? 0 : 1) + (command.pid ? 1 : 0) +
+                      (command.worker.empty() ? 0 : 1);
+  if (sources > 1) {
+    throw UsageError(
+        fmt::format("configuration file, --pid and --worker, got {}, expected one of them",
+                    sources == 2 ? "both" : "all"));
+  }
+  if (command.seconds && command.worker.empty())
+    throw UsageError("--seconds, got it without --worker, expected it with a worker alone");
+  if (!command.worker.empty()) return profile_running_worker(command);
   if (!command.pid) return profile_training(command);
-  if (!command.config.path.empty())
-    throw UsageError("configuration file and --pid, got both, expected one of them");
   finish(profile_of_process(*command.pid, command.logdir, kSecondsForProcess));
 }
 
@@ -117,14 +148,19 @@ void run_profile(const ProfileCommand& command) {
 void add_profile_command(CommandLine& line) {
   auto command = std::make_shared<ProfileCommand>();
   add_config_options(line, command->config);
-  line.option("--steps", command->steps, "Steps to profile, in whole loops")
-      .positive()
-      .show_default();
+  line.option("--steps", command->steps,
+              "Steps to profile: of a configuration, in whole loops, 100 by default; of a worker, "
+              "waits 60 s for them at most")
+      .positive();
   line.option("--start", command->start, "Steps before them; 0 profiles the compilation, too")
       .not_negative()
       .show_default();
   line.option("--pid", command->pid, "Profiles a training in another process for 2 seconds")
       .value_name("PID");
+  line.option("--worker", command->worker, "Profiles what a running `systole worker` does")
+      .value_name("HOST:PORT");
+  line.option("--seconds", command->seconds, "How long to record a worker; 2 by default")
+      .positive();
   line.option("--logdir", command->logdir,
               "Folder for plugins/profile/RUN; by default the model_dir, else ./profile")
       .value_name("FOLDER");

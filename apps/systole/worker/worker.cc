@@ -11,6 +11,7 @@
 #include "apps/systole/command.h"
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
+#include "systole/profile/analysis.h"
 #include "systole/session/target.h"
 #include "systole/worker/worker_server.h"
 #include "systole/worker/worker_status.h"
@@ -61,6 +62,7 @@ void serve(WorkerFlags& flags) {
   flags.options.token = read_token(flags.token_file);
   flags.options.state_folder =
       flags.state == "auto" ? default_state_folder(flags.options.listen) : flags.state;
+  flags.options.peaks = profile::machine_peaks;
   const sigset_t signals = block_stop_signals();
   const Target target = resolve_target(flags.device, "");
   worker::WorkerServer server(*target.client, flags.options);
@@ -106,6 +108,11 @@ void add_options(CommandLine& line, WorkerFlags& flags) {
       .positive();
   line.option("--max-compile-seconds", options.limits.max_compile_seconds, "Time for a compilation")
       .show_default();
+  line.option("--max-profile-seconds", options.limits.max_profile_seconds,
+              "Time of a recording for `systole profile`")
+      .show_default();
+  line.option("--max-profile-bytes", options.limits.max_profile_bytes, "Size of a recording")
+      .as_bytes();
   line.option("--lease-seconds", options.lease_seconds,
               "Time that a program's arrays outlive its connection")
       .show_default();

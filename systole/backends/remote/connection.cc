@@ -1,8 +1,5 @@
 #include "systole/backends/remote/connection.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <utility>
 
 #include "systole/base/log.h"
@@ -25,12 +22,6 @@ int64_t now_nanoseconds() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-std::string client_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return fmt::format("{}:{}", host.data(), ::getpid());
-}
-
 // Errors of a connection that a new one may heal.
 bool may_heal(const Error& error) {
   return error.code() == Code::unavailable || error.code() == Code::cancelled ||
@@ -51,7 +42,18 @@ std::shared_ptr<Connection> Connection::open(const ConnectionOptions& options) {
   };
   std::shared_ptr<Connection> connection(new Connection(options), destroy);
   connection->start();
+  connection->record_with_process();
   return connection;
+}
+
+void Connection::record_with_process() {
+  recorded_ = std::make_unique<tracing::WorkerSource>(
+      options_.address, [weak = weak_from_this()]() -> std::unique_ptr<tracing::WorkerCapture> {
+        const auto self = weak.lock();
+        if (self == nullptr || self->failure()) return nullptr;
+        return std::make_unique<RemoteCapture>(self->options_.address, self->options_.credentials,
+                                               self->hello_, self->calls_);
+      });
 }
 
 void Connection::start() {
@@ -91,7 +93,7 @@ void Connection::say_hello() {
   v1::HelloRequest request;
   request.set_min_version(worker::kOldestVersion);
   request.set_max_version(worker::kNewestVersion);
-  request.set_client(client_name());
+  request.set_client(worker::client_name());
   request.set_lease_seconds(options_.lease_seconds);
   grpc::ClientContext context;
   worker::prepare(context, options_.credentials, options_.connect_seconds);
@@ -175,6 +177,7 @@ void Connection::handle(const v1::Reply& reply) {
   }
   acknowledged_ = reply.op_id();
   changed_.notify_all();
+  calls_->add(pending.began, *pending.request);
   if (!reply.has_error()) return pending.handler(reply, nullptr);
   const Error error = worker::from_wire(reply.error());
   pending.handler(reply, &error);
@@ -254,7 +257,7 @@ void Connection::send(v1::Request&& request, Handler handler) {
     freed_.clear();
     freed_bytes_ = 0;
     sent = std::make_shared<const v1::Request>(std::move(request));
-    pending_.push_back({sent->op_id(), std::move(handler), sent});
+    pending_.push_back({sent->op_id(), std::move(handler), sent, CallLog::now()});
   }
   // A lost connection is the reader's to notice: it sends the operation again.
   if (stream_ != nullptr) static_cast<void>(stream_->Write(*sent));

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "systole/backends/remote/transfer.h"
+#include "systole/backends/remote/worker_capture.h"
 #include "systole/base/error.h"
 #include "systole/base/tensor.h"
 #include "systole/worker/protocol/channel.h"
@@ -82,10 +83,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
     uint64_t op_id;
     Handler handler;
     std::shared_ptr<const worker::v1::Request> request;
+    int64_t began;  // CallLog::now()
   };
 
   explicit Connection(const ConnectionOptions& options) : options_(options) {}
   void start();
+  // From now on, recordings of this process have the worker's.
+  void record_with_process();
   void say_hello();
   // Opens the session's stream, and returns the number of operations that the worker has. Errors:
   // those of the worker, UNAVAILABLE. REQUIRES: send_mutex_.
@@ -126,6 +130,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> preempted_ = false;
   std::atomic<uint64_t> acknowledged_{0};
   std::atomic<int64_t> last_heard_{0};  // steady nanoseconds
+  const std::shared_ptr<CallLog> calls_ = std::make_shared<CallLog>();
+  std::unique_ptr<tracing::WorkerSource> recorded_;
   std::thread reader_;
   std::thread keeper_;
 };

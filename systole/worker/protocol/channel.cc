@@ -1,5 +1,8 @@
 #include "systole/worker/protocol/channel.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -59,6 +62,12 @@ Credentials with_environment(Credentials given) {
     given.certificate = environment_value("SYSTOLE_WORKER_CERTIFICATE");
   if (given.key.empty()) given.key = environment_value("SYSTOLE_WORKER_KEY");
   return given;
+}
+
+std::string client_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return fmt::format("{}:{}", host.data(), ::getpid());
 }
 
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,

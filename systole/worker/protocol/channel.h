@@ -21,6 +21,9 @@ struct Credentials {
 // token file that has none.
 Credentials with_environment(Credentials given);
 
+// Names this process for a worker's logs: "host:pid".
+std::string client_name();
+
 // A channel with a connection of its own. Errors: INVALID_ARGUMENT for an address that other
 // machines have, without TLS; NOT_FOUND for files that do not exist.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,

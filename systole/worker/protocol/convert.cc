@@ -19,6 +19,30 @@ Code code_from_wire(int32_t number) {
 
 }  // namespace
 
+OperationSpan span_of(const v1::Request& request) {
+  using tracing::Kind;
+  switch (request.op_case()) {
+    case v1::Request::kCompile:
+      return {"compile on the worker", Kind::compile};
+    case v1::Request::kDeserialize:
+      return {"load a program", Kind::compile};
+    case v1::Request::kPut:
+      return {"put", Kind::transfer};
+    case v1::Request::kExecute:
+      return {"execute", Kind::launch};
+    case v1::Request::kFetch:
+      return {"fetch", Kind::transfer};
+    default:
+      return {"request", Kind::other};
+  }
+}
+
+void check_versions(uint32_t oldest, uint32_t newest) {
+  if (oldest <= kNewestVersion && newest >= kOldestVersion) return;
+  throw failed_precondition("worker: protocol version, got {} to {}, expected one of {} to {}",
+                            oldest, newest, kOldestVersion, kNewestVersion);
+}
+
 void to_wire(const TensorType& type, v1::Type& message) {
   message.set_dtype(std::string(dtype_info(type.dtype).mlir_name));
   for (const int64_t dim : type.shape) message.add_dims(dim);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "systole/base/tensor.h"
+#include "systole/base/trace.h"
 #include "systole/runtime/client.h"
 #include "systole/worker/protocol/worker.pb.h"
 
@@ -14,7 +15,9 @@ namespace systole::worker {
 
 // The versions of the protocol that this build speaks.
 inline constexpr uint32_t kOldestVersion = 1;
-inline constexpr uint32_t kNewestVersion = 1;
+inline constexpr uint32_t kNewestVersion = 2;
+// The first version with the call Profile.
+inline constexpr uint32_t kProfileVersion = 2;
 // Bytes of an array in one message of an upload or download.
 inline constexpr int64_t kChunkBytes = int64_t{1} << 20;
 // The largest message that both sides take.
@@ -26,6 +29,16 @@ inline constexpr int64_t kInlineBytes = int64_t{64} << 10;
 
 // The name of the call's metadata that carries "Bearer <token>".
 inline constexpr const char* kAuthorization = "authorization";
+
+// The name and kind of an operation in recordings of the worker and of its client.
+struct OperationSpan {
+  const char* name;
+  tracing::Kind kind;
+};
+OperationSpan span_of(const v1::Request& request);
+
+// Checks the versions that a client speaks. Errors: FAILED_PRECONDITION if this build speaks none.
+void check_versions(uint32_t oldest, uint32_t newest);
 
 void to_wire(const TensorType& type, v1::Type& message);
 // Errors: INVALID_ARGUMENT for types that no device has and for arrays of 2^62 bytes or more.

@@ -1,0 +1,56 @@
+#include "systole/worker/recorder.h"
+
+#include <utility>
+
+#include "systole/base/error.h"
+
+namespace systole::worker {
+
+std::unique_ptr<Recorder::Active> Recorder::begin(Options options) {
+  const std::lock_guard lock(mutex_);
+  if (state_) {
+    throw failed_precondition(
+        "worker: recording, got a second one, expected none while that of {} is in progress",
+        state_->options.client);
+  }
+  if (!tracing::start({.events_per_thread = options.events_per_thread, .workers = false})) {
+    throw failed_precondition(
+        "worker: recording, got one while the worker's process makes another, expected none");
+  }
+  const auto now = Clock::now();
+  const auto length = std::chrono::duration<double>(options.seconds);
+  state_ = {.options = std::move(options),
+            .until = now + std::chrono::duration_cast<Clock::duration>(length),
+            .last_heard = now};
+  return std::make_unique<Active>(*this);
+}
+
+void Recorder::check(Clock::time_point now, Clock::duration stall) {
+  const std::lock_guard lock(mutex_);
+  if (!state_) return;
+  if (!state_->recorded && now > state_->until) state_->recorded = tracing::stop();
+  if (now - state_->last_heard > stall) state_->options.cancel();
+}
+
+Recorder::Active::~Active() {
+  if (!ended_) end();
+}
+
+void Recorder::Active::heard() {
+  const std::lock_guard lock(recorder_.mutex_);
+  recorder_.state_->last_heard = Clock::now();
+}
+
+bool Recorder::Active::over() const {
+  const std::lock_guard lock(recorder_.mutex_);
+  return recorder_.state_->recorded.has_value();
+}
+
+tracing::Recording Recorder::Active::end() {
+  const std::lock_guard lock(recorder_.mutex_);
+  ended_ = true;
+  std::optional<State> state = std::exchange(recorder_.state_, std::nullopt);
+  return state->recorded ? std::move(*state->recorded) : tracing::stop();
+}
+
+}  // namespace systole::worker

@@ -1,0 +1,145 @@
+// The call Profile.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "systole/io/wire/crc32c.h"
+#include "systole/worker/protocol/convert.h"
+#include "systole/worker/protocol/convert_recording.h"
+#include "systole/worker/protocol/grpc_status.h"
+#include "systole/worker/service.h"
+
+namespace systole::worker {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>;
+
+int64_t steady_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name[0] == '\0' ? "worker" : name.data();
+}
+
+// Keeps the events of one thread, and the programs that it ran.
+void keep_thread(int64_t id, tracing::Recording& recording) {
+  std::erase_if(recording.threads, [&](const auto& thread) { return thread.id != id; });
+  std::set<int64_t> used;
+  for (const tracing::ThreadEvents& thread : recording.threads) {
+    for (const tracing::Event& event : thread.events) used.insert(event.arg("program"));
+  }
+  std::erase_if(recording.programs, [&](const auto& entry) { return !used.contains(entry.first); });
+}
+
+void send_pieces(const std::string& bytes, Stream& stream) {
+  size_t sent = 0;
+  v1::ProfileReply piece;
+  do {
+    piece.set_data(bytes.substr(sent, static_cast<size_t>(kChunkBytes)));
+    sent += piece.data().size();
+    piece.set_last(sent == bytes.size());
+    if (piece.last()) piece.set_crc32c(crc32c(bytes));
+    if (!stream.Write(piece)) return;
+  } while (!piece.last());
+}
+
+}  // namespace
+
+// Says what there was to record, where nothing was.
+std::string WorkerService::remark_of_idle(const tracing::Recording& recording) const {
+  if (!recording.threads.empty()) return "";
+  const std::lock_guard lock(mutex_);
+  const auto connected = std::ranges::count_if(
+      sessions_, [](const auto& entry) { return entry.second->status().connected(); });
+  if (connected == 0) return "No program is connected to the worker.";
+  return fmt::format("{} program{} connected to the worker, and sent no work that ended meanwhile.",
+                     connected, connected == 1 ? " is" : "s are");
+}
+
+// Ends the recording and returns its bytes.
+std::string WorkerService::encoded_recording(Recorder::Active& active,
+                                             const v1::ProfileBegin& begin) const {
+  const bool over = active.over();
+  tracing::Recording recording = active.end();
+  if (begin.has_session()) {
+    keep_thread(find(begin.session())->thread_id(), recording);
+  } else {
+    const std::lock_guard lock(mutex_);
+    for (tracing::ThreadEvents& thread : recording.threads) {
+      for (const auto& [id, session] : sessions_) {
+        if (session->thread_id() == thread.id) thread.name = "session of " + session->client();
+      }
+    }
+  }
+  recording.host = this_host();
+  recording.remark = remark_of_idle(recording);
+  if (over) {
+    recording.remark += fmt::format("{}The recording ended after {:.2f} s, the worker's limit.",
+                                    recording.remark.empty() ? "" : " ",
+                                    1e-9 * static_cast<double>(recording.duration_ns));
+  }
+  if (options_.peaks) recording.peaks = options_.peaks();
+  return encode_recording(recording, begin.max_bytes());
+}
+
+// Begins a recording within the worker's limits, which it writes to `begin`.
+std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegin& begin,
+                                                                 grpc::ServerContext& context) {
+  check_versions(begin.min_version(), begin.max_version());
+  if (begin.has_session()) static_cast<void>(find(begin.session()));
+  const WorkerLimits& limits = options_.limits;
+  const double seconds = begin.max_seconds() > 0 ? begin.max_seconds() : limits.max_profile_seconds;
+  begin.set_max_seconds(std::min(seconds, limits.max_profile_seconds));
+  const int64_t bytes = begin.max_bytes() > 0 ? begin.max_bytes() : limits.max_profile_bytes;
+  begin.set_max_bytes(std::min(bytes, limits.max_profile_bytes));
+  const int64_t threads = limits.max_sessions + 1;  // each session has one of its own
+  return recorder_.begin(
+      {.client = begin.client().substr(0, 100),
+       .seconds = begin.max_seconds(),
+       .events_per_thread =
+           begin.max_bytes() / static_cast<int64_t>(sizeof(tracing::Event)) / threads,
+       .cancel = [&context] { context.TryCancel(); }});
+}
+
+grpc::Status WorkerService::Profile(grpc::ServerContext* context, Stream* stream) {
+  return status_of([&] {
+    check_token(*context);
+    v1::ProfileRequest request;
+    if (!stream->Read(&request)) return;
+    if (!request.has_begin()) {
+      throw invalid_argument("worker: first request of a profile, got another, expected begin");
+    }
+    v1::ProfileBegin begin = request.begin();
+    auto active = begin_recording(begin, *context);
+    v1::ProfileReply reply;
+    reply.set_max_seconds(begin.max_seconds());
+    int64_t received = steady_ns();
+    while (true) {
+      std::string bytes;
+      if (active != nullptr && request.has_end()) {
+        bytes = encoded_recording(*active, begin);
+        active.reset();
+      } else if (active != nullptr) {
+        active->heard();
+        reply.set_steps(tracing::recorded_steps());
+        reply.set_ended(active->over());
+      }
+      reply.set_received_ns(received);
+      reply.set_sent_ns(steady_ns());
+      if (!stream->Write(reply)) return;
+      if (!bytes.empty()) send_pieces(bytes, *stream);
+      reply.Clear();
+      if (!stream->Read(&request)) return;
+      received = steady_ns();
+    }
+  });
+}
+
+}  // namespace systole::worker
