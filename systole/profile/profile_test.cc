@@ -22,6 +22,7 @@ namespace {
 
 using nlohmann::json;
 using systole::testing::error_of;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -265,6 +266,90 @@ TEST(Pages, times_of_the_op_profile_add_up_in_every_tree) {
   EXPECT_EQ(first["children"][0]["name"], "MatMul");
   EXPECT_EQ(first["children"][0]["children"][0]["xla"]["source"], "net.cc:5");
   EXPECT_EQ(page["bySource"]["children"][0]["name"], "net.cc:5");
+}
+
+// -- Workers
+
+// The recording of a program whose launch, from 20 to 55 ms, was a call of a worker.
+tracing::Recording with_worker() {
+  tracing::Recording r = recording();
+  r.programs.clear();
+  std::erase_if(r.threads[0].events, [](const auto& e) { return e.kind == Kind::op; });
+  tracing::WorkerRecording& worker = r.workers.emplace_back();
+  worker.address = "10.0.0.1:8470";
+  worker.clock_offset_ns = -5000;
+  worker.clock_error_ns = 30'000;
+  worker.calls = {{.name = "calls of 10.0.0.1:8470 (1)",
+                   .id = 1 << 22,
+                   .events = {event("execute", Kind::launch, 21, 54, {"op", 9}),
+                              event("fetch", Kind::transfer, 54, 55, {"op", 10})}}};
+  tracing::Recording& remote = worker.recording;
+  remote.host = "tpu1_8470";
+  remote.start_unix_ns = r.start_unix_ns;
+  remote.duration_ns = r.duration_ns;
+  remote.peaks = tracing::DevicePeaks{.name = "there", .flops_per_second = 2e9};
+  remote.programs[7] = program();
+  const tracing::Arg in_program{"program", 7};
+  remote.threads = {{.name = "session",
+                     .id = 11,
+                     .events = {event("dot.0", Kind::op, 25, 45, in_program, {"op", 0}),
+                                event("step", Kind::step, 25, 50, in_program, {"ops", 1}),
+                                event("execute", Kind::launch, 24, 51, {"op", 9})}}};
+  return r;
+}
+
+TEST(Workers, are_compared_with_their_calls) {
+  const Analysis a = analyse(with_worker(), kPeaks);
+  ASSERT_EQ(a.workers.size(), 1U);
+  EXPECT_EQ(a.workers[0].host, "tpu1_8470");
+  ASSERT_EQ(a.workers[0].calls.size(), 2U);
+  EXPECT_EQ(a.workers[0].calls[0].name, "execute");
+  EXPECT_NEAR(a.workers[0].calls[0].seconds, 0.033, 1e-9);
+  EXPECT_NEAR(a.workers[0].calls[0].worker_seconds, 0.027, 1e-9);
+  EXPECT_EQ(a.workers[0].calls[1].worker_seconds, 0);
+  EXPECT_THAT(text_of(overview_page(a)),
+              HasSubstr("Times of worker 10.0.0.1:8470 are wrong by at most 0.030 ms."));
+}
+
+TEST(Workers, are_processes_of_the_trace_on_one_time_axis) {
+  std::string text;
+  write_trace_json(with_worker(), [&](std::string_view piece) { text += piece; });
+  EXPECT_THAT(check_trace_json(text), IsEmpty());
+  const json trace = json::parse(text);
+  EXPECT_EQ(trace["metadata"]["workers"][0]["clock_error_ns"], 30'000);
+  std::map<std::pair<int, std::string>, double> begins;  // by process and name
+  for (const json& e : trace["traceEvents"]) {
+    if (e.value("ph", "") == "X") begins[{e["pid"], e["name"]}] = e["ts"];
+  }
+  EXPECT_EQ((begins[{1, "execute"}]), 21'000);
+  EXPECT_EQ((begins[{3, "execute"}]), 24'000);
+  EXPECT_EQ((begins[{4, "dot.0"}]), 25'000);
+}
+
+TEST(Workers, are_hosts_of_their_own) {
+  MemoryFileSystem files;
+  tracing::Recording r = with_worker();
+  r.workers.push_back({.address = "10.0.0.2:8470", .problem = "worker: got none"});
+  const WrittenProfile written = write_profile(std::move(r), "logs", files);
+  const json own = read_profile(files, "logs");
+  EXPECT_EQ(own["workers"].size(), 2U);
+  EXPECT_THAT(
+      report_text(own),
+      AllOf(HasSubstr("worker 10.0.0.1:8470: its clock + -5000 ns is this machine's, within "
+                      "30.000 us"),
+            HasSubstr("worker 10.0.0.2:8470: worker: got none")));
+  const json remote = read_profile(files, written.folder + "/tpu1_8470.systole.json");
+  EXPECT_EQ(remote["peaks"]["name"], "there");
+  EXPECT_EQ(remote["ops"][0]["scope"], "dense/MatMul");
+  EXPECT_TRUE(files.exists(written.folder + "/tpu1_8470.trace.json.gz"));
+}
+
+TEST(Workers, say_why_they_recorded_nothing) {
+  tracing::Recording r;
+  r.duration_ns = kMs;
+  r.remark = "No program is connected to the worker.";
+  EXPECT_THAT(report_text(analysis_page(r, analyse(r, kPeaks))),
+              HasSubstr("Nothing ran during the capture of 0.00 s.\nNo program is connected"));
 }
 
 // -- Files
