@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <set>
 
@@ -65,6 +66,13 @@ class SpinLock {
   std::atomic<bool> taken_{false};
 };
 
+// Steps of a program, one after the other: 8 bytes a step.
+struct StepRun {
+  int64_t begin = 0;
+  int64_t program = 0;
+  std::vector<int64_t> ends;
+};
+
 struct ThreadBuffer {
   SpinLock lock;
   // Guarded by the lock:
@@ -74,10 +82,13 @@ struct ThreadBuffer {
   size_t capacity = 0;
   std::vector<Event> events;  // a ring once it is full
   int64_t added = 0;
-  int64_t steps = 0;  // of those added
+  std::deque<StepRun> runs;  // their steps, too, are at most the capacity
+  size_t steps_kept = 0;     // in `runs`
+  int64_t steps = 0;         // of all that were added
+  int64_t run_steps = 0;     // of all that were added to `runs`
   bool thread_ended = false;
 
-  // REQUIRES: the lock.
+  // REQUIRES: the lock, as for the others.
   void add(const Event& event) {
     if (events.size() < capacity) {
       events.push_back(event);
@@ -86,6 +97,47 @@ struct ThreadBuffer {
     }
     ++added;
     steps += event.kind == Kind::step ? 1 : 0;
+  }
+  void add(StepRun&& run) {
+    steps += static_cast<int64_t>(run.ends.size());
+    run_steps += static_cast<int64_t>(run.ends.size());
+    steps_kept += run.ends.size();
+    runs.push_back(std::move(run));
+    while (runs.size() > 1 && steps_kept - runs.front().ends.size() >= capacity) {
+      steps_kept -= runs.front().ends.size();
+      runs.pop_front();
+    }
+  }
+  void clear() {
+    events = {};
+    runs.clear();
+    added = steps = run_steps = 0;
+    steps_kept = 0;
+  }
+  // Returns the newest events, at most the capacity, by their end.
+  std::vector<Event> take_events() {
+    if (!events.empty()) {
+      const auto oldest = added % static_cast<int64_t>(events.size());
+      std::rotate(events.begin(), events.begin() + oldest, events.end());
+    }
+    std::vector<Event> result = std::move(events);
+    if (runs.empty()) return result;
+    for (const StepRun& run : runs) {
+      int64_t begin = run.begin;
+      for (const int64_t end : run.ends) {
+        result.push_back({.begin = begin,
+                          .end = end,
+                          .name = "step",
+                          .kind = Kind::step,
+                          .args = {{"program", run.program}, {"ops", 0}}});
+        begin = end;
+      }
+    }
+    std::ranges::stable_sort(result, {}, &Event::end);
+    if (result.size() > capacity) {
+      result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(capacity));
+    }
+    return result;
   }
 };
 
@@ -181,15 +233,10 @@ ThreadEvents take(ThreadBuffer& buffer, const ClockPair& start, double scale) {
   const std::lock_guard lock(buffer.lock);
   result.name = buffer.name != nullptr ? buffer.name : "";
   result.id = buffer.id;
-  if (!buffer.events.empty()) {
-    const auto oldest = buffer.added % static_cast<int64_t>(buffer.events.size());
-    std::rotate(buffer.events.begin(), buffer.events.begin() + oldest, buffer.events.end());
-  }
-  result.dropped = buffer.added - static_cast<int64_t>(buffer.events.size());
-  result.events = std::move(buffer.events);
-  buffer.events = {};
-  buffer.added = 0;
-  buffer.steps = 0;
+  const int64_t added = buffer.added + buffer.run_steps;
+  result.events = buffer.take_events();
+  result.dropped = added - static_cast<int64_t>(result.events.size());
+  buffer.clear();
   const auto convert = [&](int64_t at) {
     return static_cast<int64_t>(static_cast<double>(at - start.ticks) * scale);
   };
@@ -334,28 +381,51 @@ Recording stop() {
 
 void record(const Event& event) { record_all({&event, 1}); }
 
+namespace {
+
+// Prepares the buffer of this thread for an event. Returns false if the recording ended meanwhile,
+// and with it the buffer's use. REQUIRES: the buffer's lock.
+bool prepare(ThreadBuffer& buffer, int64_t session) {
+  if (!active()) return false;
+  if (buffer.session == session) return true;
+  buffer.session = session;
+  buffer.clear();
+  buffer.capacity = recorder().capacity.load(std::memory_order_relaxed);
+  buffer.name = name_of_thread;
+  return true;
+}
+
+void note_kinds(uint32_t kinds) {
+  std::atomic<uint32_t>& known = recorder().kinds;
+  if ((known.load(std::memory_order_relaxed) & kinds) != kinds)
+    known.fetch_or(kinds, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void record_all(std::span<const Event> events) {
   if (!active() || events.empty()) return;
   const int64_t session = recorder().session.load(std::memory_order_relaxed);
   ThreadBuffer& buffer = own_buffer();
   const std::lock_guard lock(buffer.lock);
-  if (!active()) return;  // it ended meanwhile, and with it the buffer's use
-  if (buffer.session != session) {
-    buffer.session = session;
-    buffer.events.clear();
-    buffer.added = 0;
-    buffer.steps = 0;
-    buffer.capacity = recorder().capacity.load(std::memory_order_relaxed);
-    buffer.name = name_of_thread;
-  }
+  if (!prepare(buffer, session)) return;
   uint32_t kinds = 0;
   for (const Event& event : events) {
     buffer.add(event);
     kinds |= 1U << static_cast<unsigned>(event.kind);
   }
-  std::atomic<uint32_t>& known = recorder().kinds;
-  if ((known.load(std::memory_order_relaxed) & kinds) != kinds)
-    known.fetch_or(kinds, std::memory_order_relaxed);
+  note_kinds(kinds);
+}
+
+void record_steps(int64_t begin, std::span<const int64_t> ends, int64_t program) {
+  if (!active() || ends.empty()) return;
+  StepRun run{.begin = begin, .program = program, .ends = {ends.begin(), ends.end()}};
+  const int64_t session = recorder().session.load(std::memory_order_relaxed);
+  ThreadBuffer& buffer = own_buffer();
+  const std::lock_guard lock(buffer.lock);
+  if (!prepare(buffer, session)) return;
+  buffer.add(std::move(run));
+  note_kinds(1U << static_cast<unsigned>(Kind::step));
 }
 
 void record_if_long(int64_t begin, std::string_view name, Kind kind) {

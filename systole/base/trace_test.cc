@@ -52,6 +52,87 @@ TEST(Trace, records_nested_spans_of_each_thread_with_arguments) {
   EXPECT_THAT(stop().threads, IsEmpty());
 }
 
+TEST(Trace, counts_the_steps_of_a_recording) {
+  EXPECT_EQ(recorded_steps(), 0);
+  ASSERT_TRUE(start({.events_per_thread = 2}));
+  for (int i = 0; i < 5; ++i) const Span span("step", Kind::step);
+  std::thread([] { const Span span("step", Kind::step); }).join();
+  EXPECT_EQ(recorded_steps(), 6);
+  stop();
+  ASSERT_TRUE(start());
+  EXPECT_EQ(recorded_steps(), 0);
+  stop();
+}
+
+TEST(Trace, keeps_runs_of_steps_as_events) {
+  ASSERT_TRUE(start());
+  const int64_t begin = ticks();
+  const int64_t ends[] = {begin + 1000, begin + 3000, begin + 6000};
+  record_steps(begin, ends, 7);
+  record({.begin = begin + 1000, .end = begin + 2000, .name = "span"});
+  while (ticks() < begin + 6000) {
+  }
+  EXPECT_TRUE(has_recorded(Kind::step));
+  EXPECT_EQ(recorded_steps(), 3);
+  const ThreadEvents thread = stop().threads.at(0);
+  EXPECT_THAT(names_of(thread), ElementsAre("step", "span", "step", "step"));
+  const Event& last = thread.events[3];
+  EXPECT_EQ(last.kind, Kind::step);
+  EXPECT_EQ(last.begin, thread.events[2].end);
+  EXPECT_EQ(last.arg("program"), 7);
+  EXPECT_EQ(last.arg("ops"), 0);
+
+  ASSERT_TRUE(start({.events_per_thread = 4}));
+  for (int64_t i = 0; i < 10; ++i) {
+    const int64_t now = ticks();
+    const int64_t three[] = {now + 1, now + 2, now + 3};
+    record_steps(now, three, i);
+    const Span span("span");
+  }
+  EXPECT_EQ(recorded_steps(), 30);
+  const ThreadEvents some = stop().threads.at(0);
+  ASSERT_EQ(some.events.size(), 4U);
+  EXPECT_EQ(some.dropped, 36);
+  EXPECT_EQ(some.events[2].arg("program"), 9);
+  EXPECT_STREQ(some.events[3].name, "span");
+}
+
+class FakeCapture : public WorkerCapture {
+ public:
+  explicit FakeCapture(std::string name) : name_(std::move(name)) {}
+  WorkerRecording finish(const Recording& own) override {
+    EXPECT_FALSE(active());
+    EXPECT_GT(own.start_steady_ns, 0);
+    return {.address = name_};
+  }
+
+ private:
+  std::string name_;
+};
+
+std::vector<std::string> workers_of(const Recording& recording) {
+  std::vector<std::string> addresses;
+  for (const WorkerRecording& worker : recording.workers) addresses.push_back(worker.address);
+  return addresses;
+}
+
+TEST(Trace, starts_a_recording_of_each_worker) {
+  const auto make = [](const char* name) {
+    return [name]() -> std::unique_ptr<WorkerCapture> {
+      if (name == nullptr) return nullptr;
+      return std::make_unique<FakeCapture>(name);
+    };
+  };
+  const WorkerSource gone("a", make(nullptr));  // the next of this address is asked
+  const WorkerSource first("a", make("first"));
+  const WorkerSource again("a", make("again"));
+  ASSERT_TRUE(start());
+  const WorkerSource late("b", make("late"));
+  EXPECT_THAT(workers_of(stop()), ElementsAre("first", "late"));
+  ASSERT_TRUE(start({.workers = false}));
+  EXPECT_THAT(workers_of(stop()), IsEmpty());
+}
+
 TEST(Trace, keeps_the_newest_events_and_counts_the_others) {
   ASSERT_TRUE(start({.events_per_thread = 3}));
   for (const char* name : {"1", "2", "3", "4", "5"}) const Span span(name);

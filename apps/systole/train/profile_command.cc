@@ -41,7 +41,7 @@ struct ProfileCommand {
   std::string logdir;
   int64_t start = ProfileOptions().start;
   std::optional<int64_t> steps;
-  std::optional<double> seconds;
+  double seconds = 0;  // 0: not given
   ReportCommand report;
   bool reports = false;  // the command `report` was given
 };
@@ -113,11 +113,12 @@ void profile_training(ProfileCommand command) {
 }
 
 void profile_running_worker(const ProfileCommand& command) {
-  if (command.steps && command.seconds)
+  if (command.steps && command.seconds > 0)
     throw UsageError("--worker: --steps and --seconds, got both, expected one of them");
-  const double seconds = command.steps ? kSecondsForSteps : kSecondsOfWorker;
+  const double otherwise = command.steps ? kSecondsForSteps : kSecondsOfWorker;
   tracing::WorkerRecording recorded = worker::profile_worker(
-      command.worker, {.seconds = command.seconds.value_or(seconds), .steps = command.steps});
+      command.worker,
+      {.seconds = command.seconds > 0 ? command.seconds : otherwise, .steps = command.steps});
   const std::string host = recorded.recording.host;
   const profile::WrittenProfile written = profile::write_profile(
       std::move(recorded.recording), command.logdir.empty() ? "profile" : command.logdir,
@@ -136,7 +137,7 @@ void run_profile(const ProfileCommand& command) {
         fmt::format("configuration file, --pid and --worker, got {}, expected one of them",
                     sources == 2 ? "both" : "all"));
   }
-  if (command.seconds && command.worker.empty())
+  if (command.seconds > 0 && command.worker.empty())
     throw UsageError("--seconds, got it without --worker, expected it with a worker alone");
   if (!command.worker.empty()) return profile_running_worker(command);
   if (!command.pid) return profile_training(command);

@@ -25,6 +25,9 @@ int64_t ticks_to_wait_for_one_op() {
 
 struct RunNotes::Events {
   std::vector<Event> list;
+  // Steps without ops, one after the other.
+  int64_t begin = 0;
+  std::vector<int64_t> ends;
 };
 
 RunNotes::RunNotes() : events_(std::make_unique<Events>()) {}
@@ -47,6 +50,7 @@ void RunNotes::begin(RunContext& context, const tracing::Program& program, bool 
 }
 
 void RunNotes::enter_steps(RunContext& context) {
+  record_steps();  // those before do not end where these begin
   step_begin_ = last_ = tracing::ticks();
   choose(context, step_begin_);
 }
@@ -65,19 +69,31 @@ void RunNotes::note_op(int64_t op) {
 
 void RunNotes::end_step(RunContext& context) {
   const int64_t now = tracing::ticks();
-  events_->list.push_back({.begin = step_begin_,
-                           .end = now,
-                           .name = "step",
-                           .kind = Kind::step,
-                           .args = {{"program", program_->id}, {"ops", ops_}}});
-  if (ops_ > 0) next_ = now + ops_ * ticks_to_wait_for_one_op();
-  ops_ = 0;
+  if (ops_ == 0) [[likely]] {
+    if (events_->ends.empty()) events_->begin = step_begin_;
+    events_->ends.push_back(now);
+  } else {
+    record_steps();
+    events_->list.push_back({.begin = step_begin_,
+                             .end = now,
+                             .name = "step",
+                             .kind = Kind::step,
+                             .args = {{"program", program_->id}, {"ops", ops_}}});
+    next_ = now + ops_ * ticks_to_wait_for_one_op();
+    ops_ = 0;
+  }
   step_begin_ = last_ = now;
   choose(context, now);
 }
 
+void RunNotes::record_steps() {
+  tracing::record_steps(events_->begin, events_->ends, program_->id);
+  events_->ends.clear();
+}
+
 void RunNotes::end(RunContext& context) {
   if (!in_loop_) end_step(context);
+  record_steps();
   context.notes_ops = 0;
   context.notes_steps = 0;
   context.notes = nullptr;

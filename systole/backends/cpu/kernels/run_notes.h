@@ -35,6 +35,7 @@ class RunNotes {
  private:
   struct Events;
   void choose(RunContext& context, int64_t now) const;
+  void record_steps();
 
   std::unique_ptr<Events> events_;
   const tracing::Program* program_ = nullptr;
