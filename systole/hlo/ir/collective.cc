@@ -79,11 +79,21 @@ void check_groups(Opcode opcode, const CollectiveAttrs& attrs, Groups groups) {
     throw invalid_argument("{}: replica_groups, got {} ids up to {}, expected all from 0 on",
                            opcode, count, *seen.rbegin());
   }
+  if (attrs.use_global_device_ids && ids.num_elements() == 0) {
+    throw invalid_argument(
+        "{}: replica_groups, got no ids with use_global_device_ids, expected all from 0 on",
+        opcode);
+  }
   if (attrs.use_global_device_ids && attrs.channel_handle.handle <= 0) {
     throw invalid_argument(
         "{}: channel_handle, got handle {} with use_global_device_ids, expected a positive one",
         opcode, attrs.channel_handle.handle);
   }
+}
+
+void check_split_axis(Opcode opcode, std::string_view name, const Shape& shape, int axis) {
+  if (shape[axis] > 0) return;
+  throw invalid_argument("{}: size of {}, got 0 in {}, expected at least 1", opcode, name, shape);
 }
 
 void check_pairs(Opcode opcode, std::span<const std::pair<int64_t, int64_t>> pairs) {
@@ -175,6 +185,10 @@ std::vector<Tensor> column(std::span<const std::vector<Tensor>> given, size_t i)
 std::vector<TensorType> check_rooted(const InferContext& context) {
   const auto& attrs = context.get<RootedCollectiveAttrs>();
   check_groups(context.opcode, attrs.groups, Groups::some);  // C1, C2
+  if (context.opcode == Opcode::collective_broadcast) {
+    const std::span<const int64_t> ids = attrs.groups.replica_groups.data<int64_t>();
+    check_at_least(context.opcode, "replica_groups", ids, 0);  // no fillers
+  }
   std::vector<TensorType> types = types_of(context.operands);
   if (!attrs.has_dynamic_root) return types;  // C3
   const TensorType roots = types.back();

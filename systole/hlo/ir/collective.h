@@ -20,7 +20,7 @@ enum class Groups : uint8_t {
   every,       // every process is in a group
   every_equal  // every process is in a group, and all groups have the same size
 };
-// Errors: INVALID_ARGUMENT, also for use_global_device_ids without a channel.
+// Errors: INVALID_ARGUMENT, also for use_global_device_ids without a channel or without ids.
 void check_groups(Opcode opcode, const CollectiveAttrs& attrs, Groups groups);
 
 // Checks that sources are unique, targets are unique, and no id is negative.
@@ -56,6 +56,9 @@ Grouping grouping_of(const ChannelHandle& channel);
 // and, except with Groups::some, for processes without a group.
 std::vector<int64_t> group_around(const Instruction& instruction, const Process& process,
                                   const CollectiveAttrs& attrs, Grouping grouping, Groups groups);
+
+// Checks that `axis`, along which an op gathers or scatters, is not empty in `shape`.
+void check_split_axis(Opcode opcode, std::string_view name, const Shape& shape, int axis);
 
 // Sends `operands` to the group of this process and returns what each member sent, in group order.
 std::vector<std::vector<Tensor>> exchange_in_group(const Instruction& instruction,

@@ -13,6 +13,16 @@ void check_token(const InferContext& context, int i) {
                          context.operand(i));
 }
 
+void check_tensors_and_token(const InferContext& context) {
+  const int last = context.num_operands() - 1;
+  check_token(context, last);
+  for (int i = 0; i < last; ++i) {
+    if (context.operand(i) != token_type()) continue;
+    throw invalid_argument("{}: operand {}, got a token, expected tensors before the last operand",
+                           context.opcode, i);
+  }
+}
+
 std::vector<TensorType> declared_and_token(const InferContext& context) {
   if (context.declared.empty() || context.declared.back() != token_type()) {
     throw invalid_argument("{}: last result type, got {}, expected a token", context.opcode,

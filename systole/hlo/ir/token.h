@@ -15,6 +15,9 @@ inline Tensor token_value() { return Tensor(token_type()); }
 // Checks that operand `i` is a token. Errors: INVALID_ARGUMENT.
 void check_token(const InferContext& context, int i);
 
+// Checks that the last operand is a token and the others are tensors. Errors: INVALID_ARGUMENT.
+void check_tensors_and_token(const InferContext& context);
+
 // Returns the declared result types. The last must be a token, the others tensors. Errors:
 // INVALID_ARGUMENT.
 std::vector<TensorType> declared_and_token(const InferContext& context);

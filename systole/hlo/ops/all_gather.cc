@@ -24,6 +24,7 @@ std::vector<TensorType> infer_all_gather(const InferContext& context) {
     check_axes(context.opcode, "all_gather_dim", {&attrs.all_gather_dim, 1},
                operand.shape.rank());  // C1
     const int axis = static_cast<int>(attrs.all_gather_dim);
+    check_split_axis(context.opcode, "all_gather_dim", operand.shape, axis);
     const Wide length = Wide{operand.shape[axis]} * num_gathered(context, attrs, i);
     results.push_back(operand);  // C6
     results.back().shape.set_dim(axis, check_dim(context.opcode, "all_gather_dim", length));

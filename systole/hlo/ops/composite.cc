@@ -30,6 +30,10 @@ std::vector<TensorType> infer_composite(const InferContext& context) {
     throw invalid_argument("composite: name, got '{}', expected one such as 'namespace.op'",
                            attrs.name);
   }
+  const std::string& own = attrs.composite_attributes.text;
+  if (!own.empty() && !own.starts_with('{')) {  // I3
+    throw invalid_argument("composite: composite_attributes, got {}, expected {{...}}", own);
+  }
   return infer_call(context, attrs.decomposition);  // C2, C3, C4
 }
 

@@ -78,6 +78,12 @@ std::vector<WindowAxis> spatial_axes(const ConvolutionAttrs& attrs, const Shape&
   return axes;
 }
 
+void check_kernel_sizes(Opcode opcode, std::span<const WindowAxis> axes) {
+  Dims sizes;
+  for (const WindowAxis& axis : axes) sizes.push_back(axis.size);
+  check_at_least(opcode, "spatial sizes of the kernel", sizes, 1);
+}
+
 // The element type of the result may be declared, as for dot_general; otherwise C27.
 std::vector<TensorType> infer_convolution(const InferContext& context) {
   const ConvolutionAttrs& attrs = context.get<ConvolutionAttrs>();
@@ -109,6 +115,7 @@ std::vector<TensorType> infer_convolution(const InferContext& context) {
   dims[static_cast<size_t>(attrs.output_feature_dimension)] =
       rhs.shape[static_cast<int>(attrs.kernel_output_feature_dimension)];
   const std::vector<WindowAxis> axes = spatial_axes(attrs, rhs.shape);
+  check_kernel_sizes(context.opcode, axes);
   for (size_t d = 0; d < axes.size(); ++d) {
     dims[static_cast<size_t>(attrs.output_spatial_dimensions[d])] = num_windows(
         context.opcode, lhs.shape[static_cast<int>(attrs.input_spatial_dimensions[d])], axes[d]);

@@ -7,6 +7,10 @@ namespace {
 
 // Only the target knows which types fit.
 std::vector<TensorType> infer_custom_call(const InferContext& context) {
+  const int version = context.get<CustomCallAttrs>().api_version;
+  if (version < 0 || version > 4) {
+    throw invalid_argument("custom_call: api_version, got {}, expected in [0, 5)", version);
+  }
   return {context.declared.begin(), context.declared.end()};
 }
 

@@ -5,7 +5,7 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_outfeed(const InferContext& context) {
-  check_token(context, context.num_operands() - 1);  // I2
+  check_tensors_and_token(context);  // I1, I2
   return {token_type()};
 }
 

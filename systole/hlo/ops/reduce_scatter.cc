@@ -23,6 +23,7 @@ std::vector<TensorType> infer_reduce_scatter(const InferContext& context) {
              operand.shape.rank());                                 // C2
   check_groups(context.opcode, attrs.groups, Groups::every_equal);  // C3 - C6
   const int axis = static_cast<int>(attrs.scatter_dimension);
+  check_split_axis(context.opcode, "scatter_dimension", operand.shape, axis);
   const int64_t parts = num_parts(context, attrs);
   if (operand.shape[axis] % parts != 0) {  // C1
     throw invalid_argument(

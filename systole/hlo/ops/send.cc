@@ -6,7 +6,7 @@ namespace systole::hlo::ops {
 namespace {
 
 std::vector<TensorType> infer_send(const InferContext& context) {
-  check_token(context, context.num_operands() - 1);  // I2
+  check_tensors_and_token(context);  // I1, I2
   const auto& attrs = context.get<TransferAttrs>();
   check_channel(context.opcode, attrs, 2);                 // I3, I4
   check_pairs(context.opcode, attrs.source_target_pairs);  // C1 - C4

@@ -155,6 +155,7 @@ TEST(QuantizedTest, KeepsQuantizedConstants) {
 
 TEST(QuantizedTest, NamesWhatIsWrong) {
   const std::string q = "tensor<2x!quant.uniform<i8:f32, 0.5>>";
+  const std::string channels = "tensor<2x!quant.uniform<i8:f32:0, {0.5,0.25}>>";
   const std::pair<std::string, std::string> cases[] = {
       {"%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 0.0>>",
        "scale 0, got 0, expected a positive finite f32"},
@@ -178,6 +179,21 @@ TEST(QuantizedTest, NamesWhatIsWrong) {
        "add: operand 1, got f32[2], expected a quantized type"},
       {"%0 = stablehlo.abs %x : (" + q + ") -> tensor<2xf32>",
        "abs: result 0, got f32[2], expected a declared quantized type"},
+      {"%0 = stablehlo.add %x, %x : (" + q + ", " + q +
+           ") -> tensor<2x!quant.uniform<i4:f32, 0.5>>",
+       "add: storage type of result, got s4, expected s8 of operand 0"},
+      {"%0 = stablehlo.add %x, %x : (" + q + ", " + q +
+           ") -> tensor<2x!quant.uniform<u8:f32, 0.5>>",
+       "add: storage type of result, got u8, expected s8 of operand 0"},
+      {"%0 = stablehlo.compare EQ, %c, %c : (" + channels + ", " + channels + ") -> tensor<2xi1>",
+       "compare: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
+      {"%0 = stablehlo.is_finite %c : (" + channels + ") -> tensor<2xi1>",
+       "is_finite: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
+      {"%0 = stablehlo.optimization_barrier %c : " + channels,
+       "optimization_barrier: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one "
+       "scale"},
+      {"%0 = stablehlo.abs %x : (" + q + ") -> " + channels,
+       "abs: result 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
       {"%0 = stablehlo.reverse %x, dims = [0] : (" + q +
            ") -> tensor<2x!quant.uniform<i8:f32, 0.25>>",
        "expected"},
@@ -186,7 +202,8 @@ TEST(QuantizedTest, NamesWhatIsWrong) {
        "dot_general: types"}};
   for (const auto& [body, expected] : cases) {
     EXPECT_THAT(systole::testing::error_of([&, &body = body] {
-                  module_of(function("%x: " + q + ", %f: tensor<2xf32>", "()", body + "\nreturn"));
+                  module_of(function("%x: " + q + ", %c: " + channels + ", %f: tensor<2xf32>", "()",
+                                     body + "\nreturn"));
                 }),
                 HasSubstr(expected))
         << body;

@@ -44,6 +44,31 @@ constexpr Opcode kOwn[] = {Opcode::call,
                            Opcode::uniform_dequantize,
                            Opcode::uniform_quantize,
                            Opcode::while_};
+// The ops whose operands or results may have a scale per index; all others take one scale.
+constexpr Opcode kPerAxis[] = {Opcode::add,
+                               Opcode::bitcast_convert,
+                               Opcode::broadcast_in_dim,
+                               Opcode::call,
+                               Opcode::case_,
+                               Opcode::composite,
+                               Opcode::constant,
+                               Opcode::convolution,
+                               Opcode::custom_call,
+                               Opcode::dot_general,
+                               Opcode::fusion,
+                               Opcode::get_dimension_size,
+                               Opcode::if_,
+                               Opcode::infeed,
+                               Opcode::outfeed,
+                               Opcode::parameter,
+                               Opcode::recv,
+                               Opcode::reshape,
+                               Opcode::return_,
+                               Opcode::send,
+                               Opcode::transpose,
+                               Opcode::uniform_dequantize,
+                               Opcode::uniform_quantize,
+                               Opcode::while_};
 // The values of these have no meaning on real numbers, or their regions would need one.
 constexpr Opcode kNoQuantizedForm[] = {Opcode::map, Opcode::rng, Opcode::scatter, Opcode::sort};
 
@@ -55,6 +80,21 @@ bool all_equal_elements(std::span<const TensorType> types, const TensorType& to)
   return std::ranges::all_of(types, [&](const TensorType& type) {
     return type.dtype == to.dtype && same_quantization(type.quantized, to.quantized);
   });
+}
+
+bool has_scale_per_index(const TensorType& type) {
+  return type.is_quantized() && type.quantized->per_axis();
+}
+
+void check_granularity(const InferContext& context) {
+  if (is_in(kPerAxis, context.opcode)) return;
+  const auto check = [&](std::string_view what, size_t i, const TensorType& type) {
+    if (!has_scale_per_index(type)) return;
+    throw invalid_argument("{}: {} {}, got {}, expected one scale", context.opcode, what, i, type);
+  };
+  for (int i = 0; i < context.num_operands(); ++i)
+    check("operand", static_cast<size_t>(i), context.operand(i));
+  for (size_t i = 0; i < context.declared.size(); ++i) check("result", i, context.declared[i]);
 }
 
 TensorType expressed_type_of(const TensorType& type) {
@@ -131,8 +171,7 @@ int moved_axis(const InferContext& context, const TensorType& result, int declar
         "size with as many elements before it in both",
         axis, operand, result.shape);
   }
-  throw invalid_argument("{}: operand, got {}, expected one with one scale", context.opcode,
-                         operand);
+  throw internal_error("{}: operand, got {}, expected one scale", context.opcode, operand);
 }
 
 QuantizedTypePtr moved_quantization(const InferContext& context, const TensorType& result,
@@ -218,7 +257,7 @@ void check_product(const InferContext& context, const TensorType& result) {
   const TensorType& lhs = context.operand(0);
   const TensorType& rhs = context.operand(1);
   const QuantizedType& kernel = *rhs.quantized;
-  if (lhs.is_quantized() && lhs.quantized->per_axis()) {  // I1
+  if (has_scale_per_index(lhs)) {  // I1
     throw invalid_argument("{}: lhs, got {}, expected one scale", context.opcode, lhs);
   }
   if (context.opcode == Opcode::dot_general && kernel.has_zero_points()) {  // C15
@@ -272,27 +311,33 @@ bool may_be_real(const InferContext& context, int operand) {
   return context.operand(operand).dtype == DType::pred;
 }
 
+// Checks the quantization dimensions of an addition.
 void check_scales(const InferContext& context, const TensorType& result) {
-  const auto per_axis = [](const TensorType& type) {
-    return type.is_quantized() && type.quantized->per_axis();
-  };
   bool any = false;
   for (int i = 0; i < context.num_operands(); ++i) {
     const TensorType& operand = context.operand(i);
-    if (!per_axis(operand)) continue;
+    if (!has_scale_per_index(operand)) continue;
     any = true;
-    if (context.opcode != Opcode::add) {  // I1
-      throw invalid_argument("{}: operand {}, got {}, expected one scale", context.opcode, i,
-                             operand);
-    }
-    if (per_axis(result) && operand.quantized->axis != result.quantized->axis) {  // C6, C7
+    if (has_scale_per_index(result) &&
+        operand.quantized->axis != result.quantized->axis) {  // C6, C7
       throw invalid_argument("add: quantization dimension of result, got {}, expected {}",
                              result.quantized->axis, operand.quantized->axis);
     }
   }
-  if (per_axis(result) != any) {  // C5
+  if (has_scale_per_index(result) != any) {  // C5
     throw invalid_argument("{}: result, got {}, expected {}", context.opcode, result,
                            any ? "a scale per index, as an operand has" : "one scale");
+  }
+}
+
+// Checks that an elementwise op stores its quantized operands and its result in one type.
+void check_storage(const InferContext& context, const TensorType& result) {
+  if (!traits(context.opcode).has(kElementwise)) return;
+  for (int i = 0; i < context.num_operands(); ++i) {
+    const TensorType& operand = context.operand(i);
+    if (!operand.is_quantized() || operand.dtype == result.dtype) continue;
+    throw invalid_argument("{}: storage type of result, got {}, expected {} of operand {}",
+                           context.opcode, result.dtype, operand.dtype, i);
   }
 }
 
@@ -318,6 +363,7 @@ TypeList infer_real(const InferContext& context) {
                              context.opcode, i, i < declared.size() ? declared[i] : types[i]);
     }
     types[i] = {declared[i].dtype, types[i].shape, declared[i].quantized};
+    check_storage(context, types[i]);
     check_scales(context, types[i]);
   }
   return types;
@@ -391,6 +437,7 @@ std::vector<TensorType> infer_quantized(const InferContext& context) {
   for (const TensorType& type : context.declared) {
     check_quantization(to_string(context.opcode), type);
   }
+  check_granularity(context);
   switch (quantized_rule(context.opcode, operands, context.declared)) {
     case QuantizedRule::moves:
       return infer_moves(context);

@@ -390,6 +390,7 @@ class AttrReader {
     for (const Dictionary& dictionary : dictionaries_) {
       for (const NamedAttribute& entry : dictionary.entries) {
         const bool foreign = entry.name.find('.') != std::string::npos;
+        if (foreign) check_dialect_attribute(lexer_, entry.attribute);
         if (foreign || is_remark(entry.name) || used_.contains(entry.name)) continue;
         if (is_ignored(entry.name)) {
           log_once(LogLevel::info, "{}: attribute '{}' of {} ignored", lexer_.file(), entry.name,
@@ -465,25 +466,44 @@ struct ResultAccuracy {
   }
 };
 
+void check_accuracy(const Lexer& lexer, size_t offset, std::string_view what,
+                    const ResultAccuracy& accuracy) {
+  const bool zero = accuracy.atol == 0 && accuracy.rtol == 0 && accuracy.ulps == 0;
+  const bool negative = accuracy.atol < 0 || accuracy.rtol < 0 || accuracy.ulps < 0;
+  if (!negative && (zero || accuracy.mode == AccuracyMode::tolerance)) return;
+  throw lexer.error_at(
+      offset, fmt::format("{}, got atol {}, rtol {}, ulps {} with mode {}, expected {}", what,
+                          accuracy.atol, accuracy.rtol, accuracy.ulps,
+                          EnumNames<AccuracyMode>::names[static_cast<size_t>(accuracy.mode)],
+                          negative ? "values >= 0" : "zeros but with mode TOLERANCE"));
+}
+
 void AttrReader::check_result_accuracy() {
   const auto has = [](const Dictionary& d) { return d.find("result_accuracy") != nullptr; };
   const auto found = std::ranges::find_if(dictionaries_, has);
   if (found == dictionaries_.end() || used_.contains("result_accuracy")) return;
   ResultAccuracy accuracy;
   accuracy.describe(*this);
-  const bool zero = accuracy.atol == 0 && accuracy.rtol == 0 && accuracy.ulps == 0;
-  const bool negative = accuracy.atol < 0 || accuracy.rtol < 0 || accuracy.ulps < 0;
-  if (negative || (!zero && accuracy.mode != AccuracyMode::tolerance)) {
-    throw lexer_.error_at(
-        found->find("result_accuracy")->offset,
-        fmt::format("{}: result_accuracy, got atol {}, rtol {}, ulps {} with mode {}, expected {}",
-                    op_, accuracy.atol, accuracy.rtol, accuracy.ulps,
-                    EnumNames<AccuracyMode>::names[static_cast<size_t>(accuracy.mode)],
-                    negative ? "values >= 0" : "zeros but with mode TOLERANCE"));
-  }
+  check_accuracy(lexer_, found->find("result_accuracy")->offset, op_ + ": result_accuracy",
+                 accuracy);
 }
 
-// Reads a structure of any opcode's attributes.
+// An element of a custom call's output_operand_aliases.
+struct OutputAlias {
+  Dims output_tuple_indices;
+  int64_t operand_index = 0;
+  Dims operand_tuple_indices;
+  template <class V>
+  void describe(V& v) {
+    v.structure("output_operand_aliases", "stablehlo.output_operand_alias", [this](auto& s) {
+      s.required("output_tuple_indices", output_tuple_indices);
+      s.required("operand_index", operand_index);
+      s.required("operand_tuple_indices", operand_tuple_indices);
+    });
+  }
+};
+
+// Reads a structure or an enumerator of any opcode's attributes.
 class DialectAttributeReader {
  public:
   DialectAttributeReader(Lexer& lexer, const Attribute& attribute, const DialectAttribute& dialect)
@@ -492,6 +512,7 @@ class DialectAttributeReader {
   template <class Fill>
   void structure(std::string_view, std::string_view attribute_name, Fill&& fill) {
     if (dialect_.name != attribute_name) return;
+    found_ = true;
     lexer_.seek(dialect_.body);
     const std::vector<Dictionary> fields = {read_struct(lexer_)};
     AttrReader reader(lexer_, dialect_.name, attribute_.offset, fields);
@@ -505,13 +526,18 @@ class DialectAttributeReader {
   }
   void convolution(std::string_view, ConvolutionAttrs& a) {
     if (dialect_.name != "stablehlo.conv") return;
+    found_ = true;
     lexer_.seek(dialect_.body);
     read_convolution(lexer_, dialect_.name, attribute_, a);
   }
-  template <class... Args>
-  void required(const Args&...) {}
-  template <class... Args>
-  void optional(const Args&...) {}
+  template <class T>
+  void required(std::string_view, T& field) {
+    enumerator(field);
+  }
+  template <class T>
+  void optional(std::string_view, T& field, const T&) {
+    enumerator(field);
+  }
   template <class... Args>
   void callee(const Args&...) {}
   template <class... Args>
@@ -523,24 +549,84 @@ class DialectAttributeReader {
   template <class... Args>
   void rest(const Args&...) {}
 
+  // Reads #stablehlo<comparison_direction LT> or #stablehlo.comparison_direction<LT> if T is its
+  // type.
+  template <class T>
+  void enumerator(T& field) {
+    if constexpr (NamedEnum<T>) {
+      const std::string_view kind = EnumNames<T>::kind;
+      if (dialect_.name != fmt::format("stablehlo.{}", kind)) {
+        if (dialect_.name != "stablehlo") return;
+        lexer_.seek(dialect_.body);
+        if (!lexer_.accept('<') || !lexer_.peek().is_word(kind)) return;
+      }
+      found_ = true;
+      ValueReader(lexer_, kind, attribute_).read(field);
+    }
+  }
+  void enumerator(std::vector<Precision>&) {
+    Precision element{};
+    enumerator(element);
+  }
+
+  // Whether any of the members called has read the attribute.
+  bool found() const { return found_; }
+
  private:
   Lexer& lexer_;
   const Attribute& attribute_;
   const DialectAttribute& dialect_;
+  bool found_ = false;
 };
 
-}  // namespace
+// Attributes of StableHLO that no op here has: encodings of tensors, and groups along the axes of
+// a mesh. Their fields are not checked.
+bool is_foreign_structure(std::string_view name) {
+  constexpr std::string_view kNames[] = {"stablehlo.axis_ref",
+                                         "stablehlo.bounds",
+                                         "stablehlo.mesh",
+                                         "stablehlo.mesh_axis",
+                                         "stablehlo.replica_group_mesh_axes",
+                                         "stablehlo.sub_axis_info",
+                                         "stablehlo.type_extensions"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
 
-void check_dialect_attribute(Lexer& lexer, const Attribute& attribute) {
-  const auto* dialect = std::get_if<DialectAttribute>(&attribute.value);
-  if (dialect == nullptr || !dialect->name.starts_with("stablehlo.")) return;
-  const size_t position = lexer.position();
-  DialectAttributeReader reader(lexer, attribute, *dialect);
+void check_stablehlo_attribute(Lexer& lexer, const Attribute& attribute,
+                               const DialectAttribute& dialect) {
+  DialectAttributeReader reader(lexer, attribute, dialect);
   for (int i = 0; i < kNumOpcodes; ++i) {
     Attrs attrs = default_attrs(static_cast<Opcode>(i));
     std::visit([&](auto& fields) { fields.describe(reader); }, attrs);
   }
-  lexer.seek(position);
+  OutputAlias().describe(reader);
+  AccuracyMode mode{};
+  reader.enumerator(mode);
+  ResultAccuracy accuracy;
+  accuracy.describe(reader);
+  check_accuracy(lexer, attribute.offset, "result_accuracy", accuracy);
+  lexer.seek(attribute.offset);
+  // MHLO has more attributes than StableHLO.
+  const bool from_mhlo = !lexer.peek().text.starts_with("#stablehlo");
+  if (reader.found() || from_mhlo || is_foreign_structure(dialect.name)) return;
+  throw lexer.unexpected("attribute", "one of StableHLO, such as #stablehlo<precision HIGH>");
+}
+
+}  // namespace
+
+void check_dialect_attribute(Lexer& lexer, const Attribute& attribute) {
+  if (const auto* list = std::get_if<std::vector<Attribute>>(&attribute.value)) {
+    for (const Attribute& element : *list) check_dialect_attribute(lexer, element);
+  } else if (const auto* dictionary = std::get_if<Dictionary>(&attribute.value)) {
+    for (const NamedAttribute& entry : dictionary->entries) {
+      check_dialect_attribute(lexer, entry.attribute);
+    }
+  } else if (const auto* dialect = std::get_if<DialectAttribute>(&attribute.value)) {
+    if (dialect->name != "stablehlo" && !dialect->name.starts_with("stablehlo.")) return;
+    const size_t position = lexer.position();
+    check_stablehlo_attribute(lexer, attribute, *dialect);
+    lexer.seek(position);
+  }
 }
 
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,

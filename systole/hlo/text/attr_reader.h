@@ -21,9 +21,9 @@ namespace systole::hlo::text {
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 
-// Checks an attribute that belongs to no op. If it is a structure of an opcode's attributes, such
-// as #stablehlo.gather<...>, its fields must be valid. Does not advance `lexer`. Errors:
-// INVALID_ARGUMENT.
+// Checks an attribute that belongs to no op, or its elements. One of StableHLO, such as
+// #stablehlo.gather<...> or #stablehlo<precision HIGH>, must exist and have valid fields. Does not
+// advance `lexer`. Errors: INVALID_ARGUMENT.
 void check_dialect_attribute(Lexer& lexer, const Attribute& attribute);
 
 // The attributes of the deprecated ops that text/import.h rewrites. An op with an attribute that is

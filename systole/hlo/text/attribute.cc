@@ -76,13 +76,8 @@ class Reader {
 
   void read_value(Attribute& attribute) {
     const Token& token = lexer_.peek();
-    if (token.is(TokenKind::integer) || token.is('-')) {
-      attribute.value = read_number();
-      skip_type();
-    } else if (token.is(TokenKind::floating)) {
-      lexer_.take();
-      skip_type();
-      attribute.value = Other();
+    if (token.is(TokenKind::integer) || token.is(TokenKind::floating) || token.is('-')) {
+      read_typed_number(attribute);
     } else if (token.is(TokenKind::string)) {
       attribute.value = unquote(lexer_.take().text);
       skip_type();
@@ -136,14 +131,48 @@ class Reader {
     return unquote(token.text.substr(1));
   }
 
-  // An integer, or Other for a negative floating-point number.
-  decltype(Attribute::value) read_number() {
+  // 3 : i8, or Other for a floating-point number.
+  void read_typed_number(Attribute& attribute) {
     const bool negative = lexer_.accept('-');
-    if (negative && lexer_.peek().is(TokenKind::floating)) {
+    const bool floating = lexer_.peek().is(TokenKind::floating);
+    if (floating) {
       lexer_.take();
-      return Other();
+      attribute.value = Other();
+    } else {
+      attribute.value = read_integer(negative);
     }
-    return read_integer(negative);
+    if (is_short_ || !lexer_.accept(':')) return;
+    const Token type = lexer_.peek();
+    skip_type_value();
+    if (!type.is(TokenKind::identifier) || lexer_.last_end() != type.offset + type.text.size())
+      return;
+    if (!fits(attribute.value, floating, type.text)) {
+      throw lexer_.error_at(
+          attribute.offset,
+          fmt::format("attribute, got a number that is no value of type '{}'", type.text));
+    }
+  }
+
+  // Returns whether a number may have the type, which has no parameters. A signless integer may be
+  // given as signed or as unsigned.
+  static bool fits(const decltype(Attribute::value)& number, bool floating, std::string_view type) {
+    const bool is_signed = type.starts_with("si");
+    const bool is_unsigned = type.starts_with("ui");
+    const std::string_view digits = type.substr(is_signed || is_unsigned ? 2 : 1);
+    int width = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), width);
+    const bool integral = (is_signed || is_unsigned || type.starts_with('i')) &&
+                          parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+    if (!integral) {
+      const bool real = type.starts_with('f') || type.starts_with("bf") || type.starts_with("tf");
+      return real || (type == "index" && !floating);
+    }
+    const auto* value = std::get_if<int64_t>(&number);
+    if (floating || width < 1) return false;
+    if (value == nullptr || width > 63) return !is_unsigned || value == nullptr || *value >= 0;
+    const int64_t lowest = is_unsigned ? 0 : -(int64_t{1} << (width - 1));
+    const int64_t highest = (int64_t{1} << (is_signed ? width - 1 : width)) - 1;
+    return *value >= lowest && *value <= highest;
   }
 
   // Returns Other if it does not fit in 64 bits.
@@ -212,7 +241,13 @@ class Reader {
   DialectAttribute read_dialect_attribute() {
     const Token token = lexer_.take();
     DialectAttribute attribute{dialect_name(token.text.substr(1)), lexer_.position()};
-    if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
+    if (lexer_.peek().is('<')) {
+      lexer_.skip_balanced('<', '>');
+    } else if (attribute.name.find('.') == std::string::npos) {
+      throw lexer_.error_at(
+          token.offset,
+          fmt::format("attribute, got the alias '{}', expected one that is defined", token.text));
+    }
     return attribute;
   }
 

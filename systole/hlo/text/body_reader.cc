@@ -28,6 +28,18 @@ bool returns(const ParsedOp& op) {
   return op.name == "func.return" || op.name == "stablehlo.return";
 }
 
+// Tuples pass through calls alone; StableHLO's other ops have tensors and tokens.
+bool takes_tuples(const ParsedOp& op) {
+  constexpr std::string_view kNames[] = {"func.call",
+                                         "func.return",
+                                         "stablehlo.composite",
+                                         "stablehlo.custom_call",
+                                         "stablehlo.get_tuple_element",
+                                         "stablehlo.tuple"};
+  return std::ranges::find(kNames, op.name) != std::end(kNames) ||
+         !op.name.starts_with("stablehlo.");
+}
+
 // Returns the splat of a large constant of equal elements; otherwise nullptr.
 const Splat* splat_of(const ParsedOp& op) {
   if (op.name != "stablehlo.constant") return nullptr;
@@ -90,13 +102,25 @@ void BodyReader::read_op(Computation& computation) {
   }
 }
 
+void BodyReader::check_tuples(const ParsedOp& op) const {
+  const auto operand_is_tuple = [](const NamedValue* operand) { return operand->type.is_tuple; };
+  const bool of_operands = std::ranges::any_of(op.operands, operand_is_tuple);
+  if (takes_tuples(op) || !(of_operands || std::ranges::any_of(op.results, &TypeTree::is_tuple))) {
+    return;
+  }
+  throw lexer_.error_at(op.offset(), fmt::format("{}: {}, got a tuple, expected tensors and tokens",
+                                                 op.stem(), of_operands ? "operands" : "results"));
+}
+
 void BodyReader::add_op(Computation& computation, const ParsedOp& op) {
+  check_tuples(op);
   const size_t end = lexer_.position();
   define_results(op, make(computation, op));
   lexer_.seek(end);
 }
 
 void BodyReader::set_results(Computation& computation, const ParsedOp& op) {
+  check_tuples(op);
   if (!op.results.empty() || !op.regions.empty() || !op.result_names.empty()) {
     throw lexer_.error_at(op.offset(), "return, got results or regions, expected neither");
   }
@@ -254,8 +278,17 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
   }
   lexer_.seek(parsed.body);
   enter_region();
-  for (const ParsedParameter& parameter : parsed.parameters) add_parameter(region, parameter);
-  read_block_label(region);
+  std::vector<ParsedParameter> parameters = parsed.parameters;
+  if (lexer_.peek().is(TokenKind::block)) parameters = read_block_parameters();
+  for (const ParsedParameter& parameter : parameters) {
+    if (parameter.type.is_tuple && !instruction.is(Opcode::composite)) {
+      throw lexer_.error_at(parameter.name.offset,
+                            fmt::format("{}: parameter of a region, got a tuple, expected tensors "
+                                        "and tokens",
+                                        instruction.opcode()));
+    }
+    add_parameter(region, parameter);
+  }
   read_body(region);
   leave_region();
 }

@@ -29,6 +29,8 @@ class BodyReader {
  private:
   void read_op(Computation& computation);
   void add_op(Computation& computation, const ParsedOp& op);
+  // Errors: INVALID_ARGUMENT for a tuple where StableHLO takes none.
+  void check_tuples(const ParsedOp& op) const;
   void set_results(Computation& computation, const ParsedOp& op);
   std::vector<Value> make(Computation& computation, const ParsedOp& op);
   std::vector<Value> import(Computation& computation, const ParsedOp& op);

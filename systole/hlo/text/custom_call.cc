@@ -5,6 +5,7 @@
 
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/ir/token.h"
+#include "systole/hlo/text/attr_reader.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -109,6 +110,7 @@ class CustomCallChecker {
       throw wrong(attribute,
                   "output_operand_aliases, expected #stablehlo.output_operand_alias<...>");
     }
+    check_dialect_attribute(lexer_, attribute);
     const size_t position = lexer_.position();
     lexer_.seek(alias->body);
     const Dictionary fields = read_struct(lexer_);

@@ -507,6 +507,9 @@ TEST(TextImport, ResultAccuracyIsChecked) {
   const TextsAndErrors rows = {
       {accuracy + "atol = 1.0, " + mode + "HIGHEST" + tanh, "tanh: result_accuracy, got atol 1"},
       {accuracy + "ulps = -1, " + mode + "TOLERANCE" + tanh, "expected values >= 0"},
+      {"%0 = stablehlo.abs %a {a.b = #stablehlo.result_accuracy<atol = 1.0, " + mode +
+           "HIGHEST>>} : tensor<2xf32>",
+       "result_accuracy, got atol 1"},
       {accuracy + "speed = 1, " + mode + "DEFAULT" + tanh, "got 'speed', expected none"},
   };
   expect_refused(rows);
@@ -560,6 +563,14 @@ TEST(TextImport, CustomCallsAreChecked) {
       {call + alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []") +
            called,
        "output_tuple_indices of an alias, got 0, expected in [0, 0)"},
+      {call + alias("operand_index = 0, operand_tuple_indices = []") + called,
+       "got no 'output_tuple_indices', expected one"},
+      {call +
+           alias(
+               "output_tuple_indices = [], operand_index = 0, operand_tuple_indices = [], a = 1") +
+           called,
+       "got 'a', expected none of that name"},
+      {call + "api_version = 5 : i32" + called, "api_version, got 5, expected in [0, 5)"},
   };
   expect_refused(rows);
 }
@@ -570,6 +581,9 @@ TEST(TextImport, InvalidOpsAreRefused) {
        "composite: name, got '0.f'"},
       {"stablehlo.composite \"f.g%\" %a {decomposition = @g} : (tensor<2xf32>) -> ()",
        "composite: name, got 'f.g%'"},
+      {"stablehlo.composite \"f.g\" %a {composite_attributes = [1], decomposition = @g} : "
+       "(tensor<2xf32>) -> ()",
+       "composite: composite_attributes, got [1], expected {...}"},
       {"%s = stablehlo.constant dense<7> : tensor<1xi64>\n%c = stablehlo.constant dense<1.0> : "
        "tensor<f32>\n%0 = stablehlo.rng %c, %c, %s, distribution = UNIFORM : (tensor<f32>, "
        "tensor<f32>, tensor<1xi64>) -> tensor<12xf32>",
@@ -583,6 +597,78 @@ TEST(TextImport, InvalidOpsAreRefused) {
   expect_refused(rows);
 }
 
+// Only calls take tuples.
+TEST(TextImport, TuplesAreRefusedInOtherOps) {
+  const std::string tuple = "%t = stablehlo.tuple %a : tuple<tensor<2xf32>>\n";
+  const std::string window =
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n%0 = \"stablehlo.select_and_scatter\"(%a, "
+      "%a, %z) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%c = stablehlo.compare GE, %x, %y : "
+      "(tensor<f32>, tensor<f32>) -> tensor<i1>\n";
+  const std::string sum =
+      "}, {\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %x, %y : tensor<f32>\n";
+  const std::string end =
+      "}) {window_dimensions = array<i64: 1>, window_strides = array<i64: 1>} : (tensor<2xf32>, "
+      "tensor<2xf32>, tensor<f32>) -> tensor<2xf32>";
+  const TextsAndErrors rows = {
+      {tuple + "%0 = \"stablehlo.abs\"(%t) : (tuple<tensor<2xf32>>) -> tensor<2xf32>",
+       "abs: operands, got a tuple, expected tensors and tokens"},
+      {"%0 = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tuple<tensor<2xf32>>",
+       "abs: results, got a tuple"},
+      {window +
+           "%d = stablehlo.tuple %c : tuple<tensor<i1>>\nstablehlo.return %d : "
+           "tuple<tensor<i1>>\n" +
+           sum + "stablehlo.return %s : tensor<f32>\n" + end,
+       "return: operands, got a tuple"},
+      {window + "stablehlo.return %c : tensor<i1>\n" + sum +
+           "%d = stablehlo.tuple %s : tuple<tensor<f32>>\nstablehlo.return %d : "
+           "tuple<tensor<f32>>\n" +
+           end,
+       "return: operands, got a tuple"},
+      {"%0 = \"stablehlo.map\"(%a) ({\n^bb0(%x: tuple<tensor<f32>>):\n%y = "
+       "stablehlo.get_tuple_element %x[0] : (tuple<tensor<f32>>) -> tensor<f32>\nstablehlo.return "
+       "%y : tensor<f32>\n}) {dimensions = array<i64: 0>} : (tensor<2xf32>) -> tensor<2xf32>",
+       "map: parameter of a region, got a tuple"},
+  };
+  expect_refused(rows);
+}
+
+TEST(TextImport, AttributesOfParametersAreChecked) {
+  const auto error = [](const std::string& parameter, const std::string& result) {
+    return error_of("func.func @main(%a: tensor<2xf32> {" + parameter + "}) -> (tensor<2xf32> {" +
+                    result + "}) { return %a : tensor<2xf32> }");
+  };
+  EXPECT_EQ(error("a.b = 1", "a.b = 1"), "no error");
+  EXPECT_THAT(error("foo = 1", ""),
+              ::testing::HasSubstr("got 'foo', expected names with a dialect"));
+  EXPECT_THAT(error("", "foo = 1"),
+              ::testing::HasSubstr("got 'foo', expected names with a dialect"));
+}
+
+TEST(TextImport, NumbersFitTheirTypes) {
+  const auto error = [](const std::string& attribute) {
+    return error_of("module attributes {a.b = " + attribute + "} {}");
+  };
+  for (const std::string good :
+       {"255 : i8", "-128 : i8", "255 : ui8", "1 : i1", "-1 : index", "18446744073709551615 : ui64",
+        "0xFF80 : bf16", "2 : f8E4M3FN", "-1.5 : f32", "9223372036854775807", "3 : si3"}) {
+    EXPECT_EQ(error(good), "no error") << good;
+  }
+  for (const std::string bad : {"256 : i8", "-129 : i8", "128 : si8", "-1 : ui8", "-1 : ui64",
+                                "1.5 : i32", "1.5 : index", "3 : i", "3 : none", "1 : i0"}) {
+    EXPECT_THAT(error(bad), ::testing::HasSubstr("got a number that is no value of type")) << bad;
+  }
+  EXPECT_THAT(error("#nothing"), ::testing::HasSubstr("got the alias '#nothing'"));
+}
+
+TEST(TextImport, CountsOfProcessesAreChecked) {
+  const auto error = [](const std::string& count) {
+    return error_of("module attributes {mhlo.num_replicas = " + count + "} {}");
+  };
+  EXPECT_EQ(error("2 : i32"), "no error");
+  EXPECT_THAT(error("0 : i32"), ::testing::HasSubstr("mhlo.num_replicas, got 0"));
+  EXPECT_THAT(error("\"2\""), ::testing::HasSubstr("mhlo.num_replicas, got another kind"));
+}
+
 TEST(TextImport, StructuresOfModulesAreChecked) {
   const auto error = [](const std::string& attribute) {
     return error_of("module attributes {a.b = " + attribute + "} {}");
@@ -590,6 +676,21 @@ TEST(TextImport, StructuresOfModulesAreChecked) {
   EXPECT_EQ(error("#stablehlo.gather<offset_dims = [0], index_vector_dim = 1,>"), "no error");
   EXPECT_EQ(error("#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>"), "no error");
   EXPECT_EQ(error("#other.gather<whatever>"), "no error");
+  EXPECT_EQ(error("#mhlo.frontend<whatever>"), "no error");
+  EXPECT_EQ(error("[#stablehlo<precision HIGH>, #stablehlo<result_accuracy_mode HIGHEST>]"),
+            "no error");
+  EXPECT_EQ(error("#stablehlo.bounds<2, ?>"), "no error");
+  for (const std::string bad :
+       {"#stablehlo<precision FOO>", "{x = [#stablehlo<precision FOO>]}",
+        "#stablehlo.precision<FOO>", "#stablehlo<rng_algorithm FOO>",
+        "#stablehlo<comparison_direction FOO>", "#stablehlo<result_accuracy_mode FOO>"}) {
+    EXPECT_THAT(error(bad), ::testing::HasSubstr("got 'FOO', expected one such as")) << bad;
+  }
+  for (const std::string bad : {"#stablehlo.foo", "#stablehlo.foo<1>", "#stablehlo<foo BAR>"}) {
+    EXPECT_THAT(error(bad), ::testing::HasSubstr("expected one of StableHLO")) << bad;
+  }
+  EXPECT_THAT(error("#stablehlo.output_operand_alias<operand_index = 0>"),
+              ::testing::HasSubstr("got no 'output_tuple_indices'"));
   EXPECT_THAT(error("#stablehlo.scatter<index_vector_dim = 1, index_vector_dim = 1>"),
               ::testing::HasSubstr("got 'index_vector_dim' again"));
   EXPECT_THAT(error("#stablehlo.dot<foo = [0]>"), ::testing::HasSubstr("got 'foo', expected none"));

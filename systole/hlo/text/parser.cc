@@ -80,7 +80,7 @@ class Parser {
     if (lexer_.peek().is(TokenKind::symbol)) {
       module_->set_name(unquote(lexer_.take().text.substr(1)));
     }
-    if (lexer_.accept_word("attributes")) keep(read_dictionary(lexer_), module_->attributes);
+    if (lexer_.accept_word("attributes")) keep_module(read_dictionary(lexer_));
     lexer_.expect('{', "module");
     while (!lexer_.accept('}')) parse_member("module");
     read_location(lexer_);
@@ -99,7 +99,7 @@ class Parser {
     while (!lexer_.accept('}')) parse_member("module");
     lexer_.expect(')', "module");
     parse_generic_tail(attributes);
-    keep(attributes, module_->attributes);
+    keep_module(attributes);
     const auto name = take_string(module_->attributes, "sym_name");
     if (name) module_->set_name(*name);
   }
@@ -400,7 +400,7 @@ class Parser {
     }
     for (size_t i = 0; i < function.result_attributes.size(); ++i) {
       AttributeTexts texts;
-      keep(function.result_attributes[i], texts);
+      keep_dialect_attributes(function.result_attributes[i], texts);
       if (!texts.empty()) function.kept.results[static_cast<int>(i)] = std::move(texts);
     }
     computation.attributes() = std::move(function.kept);
@@ -409,7 +409,7 @@ class Parser {
   void keep_parameter(const Computation& computation, Function& function, int index) {
     const Dictionary& attributes = function.parameter_attributes[static_cast<size_t>(index)];
     AttributeTexts texts;
-    keep(attributes, texts);
+    keep_dialect_attributes(attributes, texts);
     if (function.name == "main" && attributes.find(kAliasing) != nullptr) {
       const int64_t result = read_integer_or(lexer_, attributes, kAliasing, -1);
       const auto results = static_cast<int64_t>(computation.results().size());
@@ -429,6 +429,29 @@ class Parser {
     if (visibility.empty()) visibility = "public";
     if (visibility == (function.name == "main" ? "public" : "private")) return;
     function.kept.function[std::string(kVisibility)] = quote(visibility);
+  }
+
+  void keep_module(const Dictionary& attributes) {
+    for (const std::string_view name : {"mhlo.num_partitions", "mhlo.num_replicas"}) {
+      const int64_t count = read_integer_or(lexer_, attributes, name, 1);
+      if (count >= 1) continue;
+      throw lexer_.error_at(attributes.find(name)->offset,
+                            fmt::format("{}, got {}, expected at least 1", name, count));
+    }
+    keep(attributes, module_->attributes);
+  }
+
+  // Keeps the attributes of a parameter or a result, which belong to dialects, as in MLIR.
+  void keep_dialect_attributes(const Dictionary& attributes, AttributeTexts& texts) {
+    for (const NamedAttribute& entry : attributes.entries) {
+      if (entry.name.find('.') != std::string::npos) continue;
+      throw lexer_.error_at(
+          entry.attribute.offset,
+          fmt::format("attributes of a parameter or result, got '{}', expected names with a "
+                      "dialect, such as mhlo.sharding",
+                      entry.name));
+    }
+    keep(attributes, texts);
   }
 
   void keep(const Dictionary& attributes, AttributeTexts& texts) {

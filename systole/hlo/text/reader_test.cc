@@ -284,14 +284,14 @@ TEST(TextModule, GenericModulesAndFunctionsAreRead) {
 
 TEST(TextModule, ErasedParametersTakeTheirAttributesWithThem) {
   const std::unique_ptr<Module> module = parse(R"(
-    func.func @main(%a: tensor<1xf32> {n = 0}, %b: tensor<2xf32> {n = 1}, %c: tensor<3xf32>, %d: tensor<4xf32> {n = 3}) {
+    func.func @main(%a: tensor<1xf32> {a.n = 0}, %b: tensor<2xf32> {a.n = 1}, %c: tensor<3xf32>, %d: tensor<4xf32> {a.n = 3}) {
       return
     })");
   module->entry().erase_parameter(1);
   const auto& kept = module->entry().attributes().parameters;
   ASSERT_EQ(kept.size(), 2U);
-  EXPECT_EQ(kept.at(0).at("n"), "0");
-  EXPECT_EQ(kept.at(2).at("n"), "3");
+  EXPECT_EQ(kept.at(0).at("a.n"), "0");
+  EXPECT_EQ(kept.at(2).at("a.n"), "3");
 }
 
 TEST(TextModule, LocationsAreFollowed) {
