@@ -155,6 +155,7 @@ TEST(QuantizedTest, KeepsQuantizedConstants) {
 
 TEST(QuantizedTest, NamesWhatIsWrong) {
   const std::string q = "tensor<2x!quant.uniform<i8:f32, 0.5>>";
+  const std::string scalar = "tensor<!quant.uniform<i8:f32, 0.5>>";
   const std::string channels = "tensor<2x!quant.uniform<i8:f32:0, {0.5,0.25}>>";
   const std::pair<std::string, std::string> cases[] = {
       {"%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 0.0>>",
@@ -197,6 +198,11 @@ TEST(QuantizedTest, NamesWhatIsWrong) {
       {"%0 = stablehlo.reverse %x, dims = [0] : (" + q +
            ") -> tensor<2x!quant.uniform<i8:f32, 0.25>>",
        "expected"},
+      {"%0 = \"stablehlo.all_reduce\"(%x) ({\n^bb0(%l: " + scalar + ", %r: " + scalar +
+           "):\nstablehlo.return %l : " + scalar +
+           "\n}) {replica_groups = dense<0> : tensor<1x1xi64>} : (" + q + ") -> " + q,
+       "UNIMPLEMENTED: f:2:6: all_reduce: operands, got !quant.uniform<i8:f32, 0.5>[2], expected "
+       "none"},
       {"%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (" + q + ", " + q +
            ") -> tensor<f32>",
        "dot_general: types"}};

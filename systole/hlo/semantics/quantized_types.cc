@@ -70,7 +70,9 @@ constexpr Opcode kPerAxis[] = {Opcode::add,
                                Opcode::uniform_quantize,
                                Opcode::while_};
 // The values of these have no meaning on real numbers, or their regions would need one.
-constexpr Opcode kNoQuantizedForm[] = {Opcode::map, Opcode::rng, Opcode::scatter, Opcode::sort};
+constexpr Opcode kNoQuantizedForm[] = {
+    Opcode::all_reduce, Opcode::collective_reduce, Opcode::map, Opcode::reduce_scatter,
+    Opcode::rng,        Opcode::scatter,           Opcode::sort};
 
 bool is_in(std::span<const Opcode> opcodes, Opcode opcode) {
   return std::ranges::find(opcodes, opcode) != opcodes.end();
