@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import {findBrowser, openPage, startBoard, temporaryFolder} from './browser.js';
+import {findBrowser, findProfile, openPage, startBoard, temporaryFolder} from './browser.js';
 import {EventFile, scalar} from './event_file.js';
 import {kStart, writeSamplePages, writeSampleProfile, writeSampleRuns} from './sample_runs.js';
 
@@ -291,15 +291,23 @@ await test('cores of a pod have a bar each', async () => {
   await page.screenshot({path: path.join(results, 'cores.png')});
 });
 
+await test('arrays that share memory count once', async () => {
+  await page.goto('about:blank');
+  await page.goto(`${board.url}#tab=profile&tool=host.memory_viewer.json`);
+  await page.waitForSelector('.profile table.data tbody tr');
+  assert.deepEqual(await page.locator('.figure b').allTextContents(), ['9 kB', '5 kB', '4 kB', '4', '5 kB']);
+  const rows = await page.locator('.profile tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(rows[0], ['parameter.0', 'f32[250,3]', 'model/parameter.0', 'model.cc:12', '', '5 kB']);
+  assert.deepEqual(rows.filter((row) => row[4] === 'yes').map((row) => row[0]), ['fusion.2', 'fusion.3']);
+});
+
 // The page of the profile that a command of systole has just written.
 async function openWrittenPage(suffix, ...command) {
   execFileSync(systole, [...command, '--logdir', folder]);
-  const profiles = path.join(folder, 'plugins', 'profile');
-  const profile = fs.readdirSync(profiles).find((name) => fs.readdirSync(path.join(profiles, name)).some((file) => file.endsWith(suffix)));
-  const file = fs.readdirSync(path.join(profiles, profile)).find((name) => name.endsWith(suffix));
+  const found = findProfile(folder, suffix);
   await page.goto('about:blank');
-  await page.goto(`${board.url}#tab=profile&profile=${profile}&tool=${file}`);
-  return JSON.parse(fs.readFileSync(path.join(profiles, profile, file), 'utf8'));
+  await page.goto(`${board.url}#tab=profile&profile=${found.profile}&tool=${found.file}`);
+  return JSON.parse(fs.readFileSync(found.path, 'utf8'));
 }
 
 await test('a prediction shows the time of a step', async () => {

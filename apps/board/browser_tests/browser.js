@@ -29,6 +29,16 @@ export function findBrowser(modules) {
 
 export function temporaryFolder() { return fs.mkdtempSync(path.join(os.tmpdir(), 'systole_board.')); }
 
+// Returns {profile, file, path} of the file in a log directory's profiles whose name ends so.
+export function findProfile(logdir, suffix) {
+  const profiles = path.join(logdir, 'plugins', 'profile');
+  for (const profile of fs.readdirSync(profiles)) {
+    const file = fs.readdirSync(path.join(profiles, profile)).find((name) => name.endsWith(suffix));
+    if (file) return {profile, file, path: path.join(profiles, profile, file)};
+  }
+  throw new Error(`no file *${suffix} below ${profiles}`);
+}
+
 // Starts the server; returns {url, stop()}.
 export async function startBoard(systole, logdir, ...options) {
   const child = spawn(systole, ['board', logdir, '--port', '0', '--reload-seconds', '0.2', ...options], {stdio: ['ignore', 'pipe', 'inherit']});

@@ -108,7 +108,7 @@ export function writeSampleProfile(logdir, events) {
       {name: 'fusion', metrics: {time: 0.4, flops: 0.1}, children: [leaf('fusion.2', 0.4, 0.1)]}]}}));
 }
 
-// The pages of a profile that show operations below the roofline, and the cores of a pod.
+// The pages of a profile that show operations below the roofline, the cores of a pod, and memory: arrays 1 and 2 share a place.
 export function writeSamplePages(logdir) {
   const folder = path.join(logdir, 'plugins', 'profile', '2025_10_09_08_53_20');
   fs.mkdirSync(folder, {recursive: true});
@@ -119,6 +119,13 @@ export function writeSamplePages(logdir) {
   const core = (us) => ({totalDurationUs: us, highFlopsComputeUs: us * 0.6, crsDurationUs: us * 0.2});
   fs.writeFileSync(path.join(folder, 'host.pod_viewer.json'), JSON.stringify({runEnvironment: {hostCount: 1, tpuCoreCount: 3, tpuType: 'TPU v3'},
     podStatsSequence: {podStatsMap: [{stepNum: 7, podStatsPerCore: {0: core(900), 1: core(1000), 2: core(800)}, allReduceOpDb: [{name: 'all-reduce.2', durationUs: 10, dataSize: '30661632', occurrences: 32}], channelDb: []}]}}));
+  const assigned = (id, offset, size) => ({logicalBufferId: String(id), offset: String(offset), size: String(size)});
+  const sizes = [5000, 3000, 3000, 1000], names = ['parameter.0', 'dot.1', 'fusion.2', 'fusion.3'];
+  fs.writeFileSync(path.join(folder, 'host.memory_viewer.json'), JSON.stringify({hloModule: {name: 'steps', computations: [{instructions: names.map((name) => (
+    {name, shape: {elementType: 'F32', dimensions: ['250', '3']}, metadata: {opName: `model/${name}`, sourceFile: 'model.cc', sourceLine: 12}}))}]},
+  bufferAssignment: {logicalBuffers: sizes.map((size, i) => ({id: String(i), size: String(size), definedAt: {instructionName: names[i]}})),
+    bufferAllocations: [{size: '5000', isEntryComputationParameter: true, assigned: [assigned(0, 0, 5000)]}, {size: '4000', isReusable: true, assigned: [assigned(1, 0, 3000), assigned(2, 0, 3000), assigned(3, 3000, 1000)]}],
+    heapSimulatorTraces: [{events: [['ALLOC', 1], ['ALLOC', 2], ['FREE', 1], ['ALLOC', 3], ['FREE', 2], ['FREE', 3]].map(([kind, id]) => ({kind, bufferId: String(id)}))}]}}));
 }
 
 export function writeSampleRuns(logdir) {

@@ -1,8 +1,9 @@
-// The pages of profiles: overview, timeline, operations, input, memory. Others are in profile_pages.js.
+// The pages of profiles: overview, timeline, operations, input. Others are in profile_memory.js and profile_pages.js.
 import {getJson} from './api.js';
 import {el, replace} from './dom.js';
-import {bytes, count, num, toNumber} from './format.js';
+import {count, num, toNumber} from './format.js';
 import {model} from './model.js';
+import {memory} from './profile_memory.js';
 import {cores, prediction, roofline, tpuV1} from './profile_pages.js';
 import {figure, percent, rowsOf, stepChart, table} from './profile_parts.js';
 import {state} from './state.js';
@@ -14,12 +15,12 @@ function overview(page) {
   const rows = rowsOf(steps);
   return [tips?.p?.statement && el('p.statement', {}, tips.p.statement),
     el('div.figures', {}, figure('average step', `${times.steptime_ms_average ?? '–'} ms`, `${times.steptime_ms_minimum ?? ''} to ${times.steptime_ms_maximum ?? ''} ms`),
-      figure('input', `${times.input_ms_average ?? '–'} ms`), figure('compute', `${times.compute_ms_average ?? '–'} ms`), figure('idle', `${times.idle_ms_average ?? '–'} ms`),
+      figure('input', `${times.input_ms_average ?? '–'} ms`), figure('compute', `${times.compute_ms_average ?? '–'} ms`), figure('rest', `${times.idle_ms_average ?? '–'} ms`),
       figure('device idle', p.device_idle_time_percent ?? '–'), figure('host idle', p.host_idle_time_percent ?? '–'),
       figure('FLOPS of the roofline', p.flop_rate_utilization_relative_to_roofline ?? '–'), figure('memory bandwidth', p.memory_bw_utilization_relative_to_hw_limit ?? '–')),
     rows.length > 0 && el('section.card', {}, el('h3', {}, 'Steps'), stepChart(rows, [['compute', '#4c8bf5', (r) => toNumber(r.computeTimeMs ?? 0)],
-      ['input', '#d2554a', (r) => toNumber(r.inputTimeMs ?? 0)], ['idle', '#b9c3cf', (r) => toNumber(r.idleTimeMs ?? 0)]], 'ms')),
-    el('h3', {}, 'Operations that take longest'), table([['Time', (r) => percent(r.selfTimePercent), true], ['Sum', (r) => percent(r.cumulativeTimePercent), true], ['Category', (r) => r.category], ['Operation', (r) => r.operation], ['GFLOP/s', (r) => num(r.flopRate, 4), true]], rowsOf(ops)),
+      ['input', '#d2554a', (r) => toNumber(r.inputTimeMs ?? 0)], ['rest', '#b9c3cf', (r) => toNumber(r.idleTimeMs ?? 0)]], 'ms')),
+    el('h3', {}, 'Operations that take longest'), table([['Time', (r) => percent(r.selfTimePercent), true], ['Sum', (r) => percent(r.cumulativeTimePercent), true], ['Category', (r) => r.category, 'word'], ['Operation', (r) => r.operation], ['GFLOP/s', (r) => num(r.flopRate, 4), true]], rowsOf(ops)),
     (tips?.rows || []).length > 0 && [el('h3', {}, 'Advice'), el('ul.advice', {}, rowsOf(tips).map((r) => el('li', {}, r.link)))],
     el('p.note', {}, Object.values(environment?.p || {}).join(' · '))];
 }
@@ -50,39 +51,29 @@ function opTree(page) {
       replace(details, el('h3', {}, node.name), parts.length > 0 && el('table.data', {}, el('tbody', {}, parts.map(([k, v]) => el('tr', {}, el('th', {}, k), el('td.wrap', {}, v))))));
     };
     const button = children.length ? el('button.fold', {'aria-expanded': 'false', 'aria-label': node.name, onclick: toggle}) : el('span.fold');
-    const root = el('tr', {data: {node: node.name}, onclick: show}, el('td.name', {style: {paddingLeft: `${12 + depth * 18}px`}}, button, node.name),
+    const root = el('tr', {data: {node: node.name}, onclick: show}, el('td.name', {style: {paddingLeft: `${12 + depth * 18}px`}}, button, node.name, node.xla?.provenance && el('span.dim', {}, `  ${node.xla.provenance}`)),
       el('td.number', {}, percent(share)), el('td', {}, bar(share)), el('td.number', {}, percent(flops)), el('td', {}, bar(flops)), el('td.number', {}, percent(wasted)));
     return {root, toggle, close() { if (open) toggle(); root.remove(); }};
   };
   const select = el('select', {'aria-label': 'Group by', onchange: () => show()}, trees.map(([key]) => el('option', {value: key}, titles[key] || key)));
   const show = () => {
     const tree = page[select.value];
-    const root = row(tree, 0, toNumber(tree.metrics.time));
+    const root = row({...tree, name: 'all operations'}, 0, toNumber(tree.metrics.time));
     replace(body, root.root);
     root.toggle();
   };
   show();
   return [el('div.toolbar', {}, select, el('label.check', {}, el('input', {type: 'checkbox', onchange: (event) => { waste = event.target.checked; show(); }}), 'Most wasted time first')),
-    el('div.table-box', {}, el('table.data.ops', {}, el('thead', {}, el('tr', {}, ['Operation', 'Time', '', 'FLOPS of the peak', '', 'Wasted'].map((t) => el('th', {scope: 'col'}, t)))), body)), details];
+    el('div.table-box', {}, el('table.data.ops', {}, el('thead', {}, el('tr', {}, ['Operation', 'Time', '', 'FLOPS of the peak', '', 'Wasted'].map((t, i) => el(i % 2 ? 'th.number' : 'th', {scope: 'col'}, t)))), body)), details];
 }
 
 function input(page) {
   const [steps, , ops, links] = page;
   const rows = rowsOf(steps);
   return [el('p.statement', {}, steps?.p?.summary_conclusion || ''), el('p', {}, steps?.p?.summary_nextstep || ''),
-    rows.length > 0 && el('section.card', {}, el('h3', {}, 'Steps'), stepChart(rows, [['compute', '#4c8bf5', (r) => toNumber(r.noninfeedTimeMs ?? 0)], ['waiting for input', '#d2554a', (r) => toNumber(r.infeedTimeMs ?? 0)]], 'ms')),
+    rows.length > 0 && el('section.card', {}, el('h3', {}, 'Steps'), stepChart(rows, [['rest of the step', '#4c8bf5', (r) => toNumber(r.noninfeedTimeMs ?? 0)], ['waiting for input', '#d2554a', (r) => toNumber(r.infeedTimeMs ?? 0)]], 'ms')),
     el('h3', {}, 'Input stages'), table([['Stage', (r) => r.opName], ['Count', (r) => count(r.count), true], ['Time', (r) => `${num(r.selfTimeInMs, 4)} ms`, true], ['Share', (r) => percent(r.selfTimeInPercent), true], ['Category', (r) => r.category]], rowsOf(ops)),
     (links?.rows || []).length > 0 && el('ul.advice', {}, rowsOf(links).map((r) => el('li', {}, r.link)))];
-}
-
-// The memory figures of <host>.systole.json, and otherwise those that the memory viewer's file holds.
-function memory(page) {
-  const assignment = page.hloModule ? page.bufferAssignment || {} : {};
-  const buffers = (assignment.logicalBuffers || []).map((b) => ({name: b.definedAt?.instructionName ?? '', size: toNumber(b.size ?? 0), color: b.color}));
-  buffers.sort((a, b) => b.size - a.size);
-  const allocations = (assignment.bufferAllocations || []).reduce((sum, a) => sum + toNumber(a.size ?? 0), 0);
-  return [el('div.figures', {}, figure('all allocations', bytes(allocations)), figure('arrays', count(buffers.length)), figure('largest array', buffers.length ? bytes(buffers[0].size) : '–')),
-    el('h3', {}, 'Largest arrays'), table([['Array', (r) => r.name], ['Size', (r) => bytes(r.size), true]], buffers)];
 }
 
 const kTools = [

@@ -57,7 +57,9 @@ export function stepChart(rows, parts, unit) {
 
 export const figure = (title, value, note = '') => el('div.figure', {}, el('b', {}, value), el('span', {}, title), note && el('small', {}, note));
 
+// Columns are [title, row => text, kind]: kind is true for numbers, 'word' for texts that stay on one line.
 export function table(columns, rows, limit = 200) {
-  return el('div.table-box', {}, el('table.data', {}, el('thead', {}, el('tr', {}, columns.map(([title]) => el('th', {scope: 'col'}, title)))),
-    el('tbody', {}, rows.slice(0, limit).map((row) => el('tr', {}, columns.map(([, value, number]) => el(number ? 'td.number' : 'td.wrap', {}, value(row))))))));
+  const cell = (kind) => (kind === true ? 'td.number' : kind === 'word' ? 'td' : 'td.wrap');
+  return el('div.table-box', {}, el('table.data', {}, el('thead', {}, el('tr', {}, columns.map(([title, , kind]) => el(kind === true ? 'th.number' : 'th', {scope: 'col'}, title)))),
+    el('tbody', {}, rows.slice(0, limit).map((row) => el('tr', {}, columns.map(([, value, kind]) => el(cell(kind), {}, value(row))))))));
 }

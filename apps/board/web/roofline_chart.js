@@ -10,7 +10,7 @@ const kHeight = 360;
 function domains(points, peak, bandwidth) {
   const ridge = peak / bandwidth;
   const xs = [...points.map((p) => p.x), ridge], ys = [...points.map((p) => p.y), peak];
-  return [[Math.min(...xs) / 2, Math.max(...xs) * 4], [Math.min(...ys) / 2, peak * 2]];
+  return [[Math.min(...xs) / 2, Math.max(...xs) * 4], [Math.min(...ys) / 2, Math.max(...ys) * 3]];
 }
 
 function drawAxes(ctx, x, y, area, options) {
