@@ -9,10 +9,12 @@ namespace {
 
 struct CheckCommandOptions : ConfigOptions {
   StepPredictionOptions prediction;
+  bool published = false;
 };
 
 void run_check(const CheckCommandOptions& options) {
   const StepPredictionOptions& prediction = options.prediction;
+  if (options.published) return print_published_steps();
   if (!prediction.csv.empty()) {
     if (prediction.system.empty()) throw UsageError("--csv needs --predict");
     return print_table_prediction(prediction);
@@ -44,6 +46,8 @@ void add_check_command(CommandLine& line) {
               "Predicts fully connected networks of a table instead of a model; its columns are "
               "hidden_layers, nodes, input, output, global_batch and steps_per_second")
       .value_name("FILE");
+  line.flag("--published", options->published,
+            "Prints measured times of models on Cloud TPUs beside their predictions");
   line.option("--logdir", prediction.logdir, "Writes the prediction as a page for `systole board`")
       .value_name("FOLDER");
   line.option("--steps", prediction.steps, "Steps of the training to predict; 0: as the file says")

@@ -6,6 +6,7 @@
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
 #include "systole/profile/prediction/program_cost.h"
+#include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/writer.h"
 
 namespace systole::app {
@@ -98,6 +99,17 @@ void print_prediction(const TrainingConfig& config, const InputFn& input,
   page["price_per_hour"] = options.price;
   fmt::print("page for `systole board {}`: {}\n", options.logdir,
              profile::write_page(page, "prediction", options.logdir, default_file_system()));
+}
+
+void print_published_steps() {
+  fmt::print("{:36} {:6} {:>12} {:>13} {:>8}  {}\n", "", "TPU", "measured ms", "predicted ms",
+             "error %", "measured by");
+  for (const profile::PublishedStep& step : profile::published_steps()) {
+    const double predicted = step.predicted_seconds();
+    fmt::print("{:36} {:6} {:12.4g} {:13.4g} {:+8.1f}  {}\n", step.name, step.system,
+               1e3 * step.measured_seconds, 1e3 * predicted,
+               100 * (predicted / step.measured_seconds - 1), step.source);
+  }
 }
 
 void print_table_prediction(const StepPredictionOptions& options) {

@@ -20,6 +20,8 @@ struct StepPredictionOptions {
 // FAILED_PRECONDITION for a model without static shapes.
 void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options);
+// Prints published times of Cloud TPUs and their predictions.
+void print_published_steps();
 // Prints a line for each network of the table, and how well measured ones were predicted.
 void print_table_prediction(const StepPredictionOptions& options);
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "systole/base/error.h"
-#include "systole/runtime/tpu_tiles.h"
+#include "systole/profile/prediction/layer_costs.h"
 
 namespace systole::profile {
 namespace {
@@ -99,38 +99,26 @@ class Table {
   std::vector<std::string_view> fields_;
 };
 
-double matrix(int64_t rows, int64_t columns, DType dtype) {
-  return static_cast<double>(runtime::padded_bytes({dtype, {rows, columns}}));
-}
-double vector(int64_t n, DType dtype) {
-  return static_cast<double>(runtime::padded_bytes({dtype, {n}}));
-}
-
-OpCost product(std::string name, int64_t m, int64_t k, int64_t n, double bytes) {
-  return {.name = std::move(name),
-          .matrix_cycles = product_cycles(m, k, n),
-          .flops = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n),
-          .memory_bytes = bytes};
-}
-
 // A layer [rows, in] -> [rows, out] and its gradients.
 void add_layer(StepCost& step, const std::string& name, int64_t rows, int64_t in, int64_t out,
                bool first) {
-  const double x = matrix(rows, in, kSmall);
-  const double y = matrix(rows, out, kSmall);
-  const double weights = matrix(in, out, kWide);
-  step.ops.push_back(product(name, rows, in, out, x + weights + y));
-  step.ops.push_back(product(name + ", gradient of weights", in, rows, out, x + y + weights));
+  const double x = padded_matrix(rows, in, kSmall);
+  const double y = padded_matrix(rows, out, kSmall);
+  const double weights = padded_matrix(in, out, kWide);
+  step.ops.push_back(product_op(name, rows, in, out, x + weights + y));
+  step.ops.push_back(product_op(name + ", gradient of weights", in, rows, out, x + y + weights));
   if (!first) {
-    step.ops.push_back(product(name + ", gradient of input", rows, out, in, y + weights + 2 * x));
+    step.ops.push_back(
+        product_op(name + ", gradient of input", rows, out, in, y + weights + 2 * x));
   }
-  step.ops.push_back({.name = name + ", gradient of bias", .memory_bytes = y + vector(out, kWide)});
+  step.ops.push_back(
+      {.name = name + ", gradient of bias", .memory_bytes = y + padded_vector(out, kWide)});
   step.ops.push_back(
       {.name = name + ", update of weights", .memory_bytes = kArraysOfUpdate * weights});
-  step.ops.push_back(
-      {.name = name + ", update of bias", .memory_bytes = kArraysOfUpdate * vector(out, kWide)});
+  step.ops.push_back({.name = name + ", update of bias",
+                      .memory_bytes = kArraysOfUpdate * padded_vector(out, kWide)});
   step.all_reduce_bytes += static_cast<double>(size_of(kWide) * (in + 1) * out);
-  step.resident_bytes += kArraysOfState * (weights + vector(out, kWide)) + y;
+  step.resident_bytes += kArraysOfState * (weights + padded_vector(out, kWide)) + y;
 }
 
 double at_share(const std::vector<double>& sorted, double share) {
@@ -161,7 +149,7 @@ std::vector<DenseNet> read_dense_nets(std::string_view text, const std::string& 
 StepCost cost_of(const DenseNet& net, int cores) {
   const int64_t rows = std::max<int64_t>((net.global_batch + cores - 1) / cores, 1);
   StepCost step;
-  step.resident_bytes = matrix(rows, net.input, kSmall);
+  step.resident_bytes = padded_matrix(rows, net.input, kSmall);
   for (int64_t i = 0; i < net.hidden_layers; ++i) {
     add_layer(step, fmt::format("layer {}", i), rows, i == 0 ? net.input : net.nodes, net.nodes,
               i == 0);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
@@ -9,8 +10,11 @@
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
+#include "systole/profile/prediction/gnmt.h"
 #include "systole/profile/prediction/program_cost.h"
+#include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/prediction/resnet50.h"
+#include "systole/profile/prediction/ssd.h"
 
 namespace systole::profile {
 namespace {
@@ -29,14 +33,6 @@ TEST(Prediction, CountsCyclesOfPaddedProducts) {
   EXPECT_EQ(product_cycles(9, 129, 129), 16 * 2 * 2);
   // The other operand passes through.
   EXPECT_EQ(product_cycles(1024, 128, 8), 8 * 8);
-}
-
-// The product of a published profile: X[32,1024,8192] W[8192,32768] over 4 x 2 cores, 96 ms.
-TEST(Prediction, AgreesWithALargeMeasuredProduct) {
-  const int64_t m = int64_t{32} * 1024 / 4;
-  const int64_t n = 32768 / 2;
-  const StepCost step{.ops = {{.name = "product", .matrix_cycles = product_cycles(m, 8192, n)}}};
-  EXPECT_NEAR(predict(step, tpu_system("v2-8")).compute_seconds, 96e-3, 0.15 * 96e-3);
 }
 
 TEST(Prediction, AddsWhatDoesNotOverlap) {
@@ -183,14 +179,34 @@ func.func @main(%x: tensor<8x16x16x64xf32>, %k: tensor<3x3x64x128xf32>) -> tenso
   EXPECT_EQ(step.all_reduce_bytes, 8.0 * 16 * 16 * 128 * 4);
 }
 
-// MLPerf 0.5: 232 ms a step of 1,024 images on v2-8, 140 ms on v3-8. Nothing is fitted to them.
-TEST(Resnet50, PredictsMeasuredSteps) {
-  const StepCost step = resnet50_cost(1024 / 8);
+double total_flops(const StepCost& step) {
   double flops = 0;
   for (const OpCost& op : step.ops) flops += op.flops;
-  EXPECT_NEAR(flops / 128, 24.5e9, 0.3e9) << "an image, forward and backward";
-  EXPECT_NEAR(predict(step, tpu_system("v2-8")).device_seconds, 0.232, 0.2 * 0.232);
-  EXPECT_NEAR(predict(step, tpu_system("v3-8")).device_seconds, 0.140, 0.2 * 0.140);
+  return flops;
+}
+
+// The sums of the products of the layers, forward and backward; GNMT computes forward twice.
+TEST(PublishedModels, HaveTheFlopsOfTheirLayers) {
+  EXPECT_NEAR(total_flops(resnet50_cost(128)) / 128, 24.5e9, 0.3e9);
+  EXPECT_NEAR(total_flops(ssd_cost(128)) / 128, 94.7e9, 0.1e9);
+  EXPECT_NEAR(total_flops(gnmt_cost(256, 32)) / 256, 33.7e9, 0.1e9);
+}
+
+// Nothing is fitted to them. The loops of GNMT run 48 times at most.
+TEST(PublishedModels, PredictsMeasuredSteps) {
+  std::map<std::string, double> ratios;
+  for (const PublishedStep& step : published_steps())
+    ratios[step.name + ", " + step.system] = step.predicted_seconds() / step.measured_seconds;
+  EXPECT_NEAR(ratios.at("ResNet-50, 1,024 images, v2-8"), 1, 0.2);
+  EXPECT_NEAR(ratios.at("ResNet-50, 1,024 images, v3-8"), 1, 0.2);
+  EXPECT_NEAR(ratios.at("SSD, ResNet-34, 1,024 images, v2-8"), 1, 0.2);
+  EXPECT_NEAR(ratios.at("SSD, ResNet-34, 1,024 images, v3-8"), 1, 0.4);
+  for (const char* system : {"v2-8", "v3-8"}) {
+    const std::string name = "GNMT, 2,048 pairs, loops of ";
+    EXPECT_LT(ratios.at(name + "32 words, " + system), 1);
+    EXPECT_GT(ratios.at(name + "48 words, " + system), 1);
+  }
+  EXPECT_NEAR(ratios.at("[32,1024,8192] x [8192,32768], v2-8"), 1, 0.15);
 }
 
 // The measured networks, of which half are never seen by the calibration.
