@@ -13,6 +13,7 @@
 #include "apps/board/names.h"
 #include "apps/board/routes.h"
 #include "systole/base/error.h"
+#include "systole/io/buckets/crypto.h"
 
 namespace systole::board {
 namespace {
@@ -85,18 +86,35 @@ const Asset* find_asset(std::string_view path) {
   return found == assets().end() ? nullptr : &*found;
 }
 
+// The page with its style inside, so that browsers draw it without a second request.
+struct Page {
+  std::string text;
+  std::string policy;  // Content-Security-Policy: allows this inline style by its hash
+};
+
+const Page& page() {
+  static const Page page = [] {
+    constexpr std::string_view kLink = R"(<link rel="stylesheet" href="board.css">)";
+    const std::string style(find_asset("/board.css")->contents);
+    std::string text(find_asset("/")->contents);
+    text.replace(text.find(kLink), kLink.size(), "<style>" + style + "</style>");
+    return Page{std::move(text),
+                fmt::format("default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{}'; "
+                            "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; "
+                            "form-action 'none'; frame-ancestors 'none'",
+                            buckets::base64(buckets::sha256(style)))};
+  }();
+  return page;
+}
+
 void add_safety_headers(Response& response) {
-  response.headers.insert(
-      response.headers.end(),
-      {{"Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-       {"X-Content-Type-Options", "nosniff"},
-       {"X-Frame-Options", "DENY"},
-       {"Referrer-Policy", "no-referrer"},
-       {"Cross-Origin-Resource-Policy", "same-origin"},
-       {"Cross-Origin-Opener-Policy", "same-origin"},
-       {"Cache-Control", "no-store"}});
+  response.headers.insert(response.headers.end(), {{"Content-Security-Policy", page().policy},
+                                                   {"X-Content-Type-Options", "nosniff"},
+                                                   {"X-Frame-Options", "DENY"},
+                                                   {"Referrer-Policy", "no-referrer"},
+                                                   {"Cross-Origin-Resource-Policy", "same-origin"},
+                                                   {"Cross-Origin-Opener-Policy", "same-origin"},
+                                                   {"Cache-Control", "no-store"}});
 }
 
 }  // namespace
@@ -148,7 +166,7 @@ Response Board::route(const Request& request) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (const Asset* asset = reads ? find_asset(request.path) : nullptr) {
     Response response{.content_type = std::string(asset->content_type),
-                      .body = std::string(asset->contents)};
+                      .body = request.path == "/" ? page().text : std::string(asset->contents)};
     if (!options_.token.empty() && request.has("token")) {
       response.headers.emplace_back(
           "Set-Cookie",

@@ -165,6 +165,10 @@ TEST_F(BoardTest, OnlyThisHostIsAnswered) {
                                         &std::pair<std::string, std::string>::first);
   ASSERT_NE(policy, page.headers.end());
   EXPECT_THAT(policy->second, HasSubstr("default-src 'none'"));
+  // The style is part of the page, and the policy names its hash.
+  EXPECT_THAT(page.body, HasSubstr("<style>" + get("/board.css").body + "</style>"));
+  EXPECT_THAT(page.body, Not(HasSubstr("rel=\"stylesheet\"")));
+  EXPECT_THAT(policy->second, HasSubstr("style-src 'self' 'sha256-"));
 }
 
 TEST_F(BoardTest, ATokenIsNeededWhereOneIsSet) {

@@ -67,10 +67,14 @@ async function drag(tag, from, to) {
 }
 
 await test('the first picture comes soon', async () => {
-  await open('tags=^exact');
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
-  assert.ok(paint > 0, 'no first paint');
-  console.log(`     first paint ${Math.round(paint)} ms`);
+  const paints = [];
+  for (let i = 0; i < 7; ++i) {
+    await open('tags=^exact');
+    paints.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime));
+  }
+  assert.ok(paints.every((paint) => paint > 0), 'no first paint');
+  paints.sort((a, b) => a - b);
+  console.log(`     first paint ${Math.round(paints[3])} ms, the median of 7; ${Math.round(paints[0])} to ${Math.round(paints[6])} ms`);
 });
 
 await test('values are those of the file', async () => {
