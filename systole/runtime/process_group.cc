@@ -7,8 +7,10 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/log.h"
+#include "systole/base/trace.h"
 #include "systole/runtime/mpi_collective.h"
 #include "systole/runtime/mpi_library.h"
+#include "systole/runtime/ordered_work.h"
 
 namespace systole::runtime {
 
@@ -18,7 +20,11 @@ ProcessGroup::ProcessGroup(std::unique_ptr<Collective> steps, std::unique_ptr<Co
       size_(steps->size()),
       steps_(std::move(steps)),
       rare_(std::move(rare)),
-      on_failure_(std::move(on_failure)) {}
+      on_failure_(std::move(on_failure)),
+      sums_(std::make_unique<OrderedWork>()) {}
+
+ProcessGroup::ProcessGroup() = default;
+ProcessGroup::~ProcessGroup() = default;
 
 namespace {
 
@@ -31,6 +37,12 @@ void copy_back(const Tensor& value, void* to) {
 
 template <class Work>
 void ProcessGroup::guarded(Wait wait, Work&& work) {
+  sums_->wait_for_all();
+  exchange(wait, work);
+}
+
+template <class Work>
+void ProcessGroup::exchange(Wait wait, Work&& work) {
   const std::lock_guard lock(mutex_);
   try {
     work(wait == Wait::step ? *steps_ : *rare_);
@@ -42,30 +54,84 @@ void ProcessGroup::guarded(Wait wait, Work&& work) {
   }
 }
 
-void ProcessGroup::sum_replicas(DType dtype, const void* lanes, int64_t num_lanes, int64_t count,
-                                void* sum) {
-  const auto bytes = static_cast<size_t>(TensorType{dtype, Shape{count}}.byte_size());
-  const auto add_up = [&](const void* first, int64_t number) {
-    std::vector<const void*> values;
-    for (int64_t i = 0; i < number; ++i) {
-      values.push_back(static_cast<const std::byte*>(first) + static_cast<size_t>(i) * bytes);
+namespace {
+
+size_t bytes_of(DType dtype, int64_t count) {
+  return static_cast<size_t>(TensorType{dtype, Shape{count}}.byte_size());
+}
+
+void add_up(DType dtype, const void* lanes, int64_t num_lanes, int64_t count, void* sum) {
+  std::vector<const void*> values;
+  for (int64_t lane = 0; lane < num_lanes; ++lane) {
+    values.push_back(static_cast<const std::byte*>(lanes) + bytes_of(dtype, lane * count));
+  }
+  reduce_in_pairs(dtype, values, count, Reduction::sum, sum);
+}
+
+// Copies the lanes of each term behind one another into rows of `count` elements.
+void pack(DType dtype, std::span<const ProcessGroup::SumTerm> terms, int64_t num_lanes,
+          int64_t count, std::byte* rows) {
+  for (const ProcessGroup::SumTerm& term : terms) {
+    const size_t bytes = bytes_of(dtype, term.count);
+    for (int64_t lane = 0; lane < num_lanes; ++lane) {
+      std::memcpy(rows + bytes_of(dtype, lane * count + term.at),
+                  static_cast<const std::byte*>(term.lanes) + static_cast<size_t>(lane) * bytes,
+                  bytes);
     }
-    reduce_in_pairs(dtype, values, count, Reduction::sum, sum);
-  };
-  if (size_ == 1) return add_up(lanes, num_lanes);
+  }
+}
+
+}  // namespace
+
+int64_t ProcessGroup::sum_rows(DType dtype, int64_t num_lanes) const {
   // A sum of 16-bit numbers is rounded once, after the last addition.
   const bool rounds_once = dtype == DType::f16 || dtype == DType::bf16;
-  if (std::has_single_bit(static_cast<uint64_t>(num_lanes)) && (!rounds_once || num_lanes == 1)) {
-    add_up(lanes, num_lanes);
-    Tensor value = Tensor::lent(dtype, Shape{count}, sum);
-    return guarded(Wait::step, [&](Collective& group) {
-      group.all_reduce(value, Reduction::sum);
-      copy_back(value, sum);
-    });
+  const bool can_start = std::has_single_bit(static_cast<uint64_t>(num_lanes)) && !rounds_once;
+  return size_ == 1 || num_lanes == 1 || can_start ? 1 : num_lanes * size_;
+}
+
+void ProcessGroup::start_sums(DType dtype, std::span<const SumTerm> terms, int64_t num_lanes,
+                              int64_t count, void* workspace) {
+  const bool one_row = sum_rows(dtype, num_lanes) == 1;
+  const int64_t own_count = one_row ? count : num_lanes * count;
+  const size_t own_bytes = bytes_of(dtype, own_count);
+  auto* const own =
+      static_cast<std::byte*>(workspace) + (one_row ? 0 : static_cast<size_t>(rank_) * own_bytes);
+  std::memset(own, 0, own_bytes);  // what is between terms is exchanged, too
+  if (one_row) {
+    for (const SumTerm& term : terms) {
+      add_up(dtype, term.lanes, num_lanes, term.count, own + bytes_of(dtype, term.at));
+    }
+  } else {
+    pack(dtype, terms, num_lanes, count, own);
   }
-  std::vector<std::byte> all(bytes * static_cast<size_t>(num_lanes * size_));
-  gather_bytes(lanes, static_cast<int64_t>(bytes) * num_lanes, all.data());
-  add_up(all.data(), num_lanes * size_);
+  if (size_ == 1) return;
+  sums_->add(workspace, [=, this] {
+    exchange(Wait::step, [&](Collective& group) {
+      Tensor value = Tensor::lent(dtype, Shape{own_count}, own);
+      if (one_row) {
+        group.all_reduce(value, Reduction::sum);
+        copy_back(value, own);
+      } else {
+        copy_back(group.all_gather(value), workspace);
+      }
+    });
+  });
+}
+
+void ProcessGroup::finish_sums(DType dtype, int64_t num_lanes, int64_t count, void* workspace,
+                               void* sums) {
+  if (size_ > 1) {
+    const tracing::Span span("wait for sums", tracing::Kind::collective);
+    sums_->finish(workspace);
+  }
+  const int64_t rows = sum_rows(dtype, num_lanes);
+  if (rows > 1) return add_up(dtype, workspace, rows, count, sums);
+  if (sums != workspace) std::memcpy(sums, workspace, bytes_of(dtype, count));
+}
+
+void ProcessGroup::drop_sums() {
+  if (size_ > 1) sums_->drop_all();
 }
 
 void ProcessGroup::gather_bytes(const void* own, int64_t bytes, void* all) {

@@ -8,6 +8,7 @@
 #include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/program.h"
 #include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/kernels/processes.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/base/trace.h"
@@ -30,11 +31,16 @@ void note_signature(const hlo::Computation& main, CompiledProgram& program) {
 
 BufferAssignment assign_buffers(const hlo::Module& optimized,
                                 const runtime::CompileOptions& options, int num_threads) {
-  return BufferAssignment(optimized, {.reuse = options.optimize,
-                                      .in_place = can_update_in_place,
-                                      .scratch_bytes = [&](const hlo::Instruction& x) {
-                                        return step_scratch_bytes(x, options.optimize, num_threads);
-                                      }});
+  return BufferAssignment(
+      optimized, {.reuse = options.optimize,
+                  .in_place =
+                      [](const hlo::Instruction& x, int operand, int result) {
+                        return finishes_in_place(x) || can_update_in_place(x, operand, result);
+                      },
+                  .scratch_bytes =
+                      [&](const hlo::Instruction& x) {
+                        return step_scratch_bytes(x, options.optimize, num_threads);
+                      }});
 }
 
 // What one replica needs is planned for it alone, but only when all of them together need more.

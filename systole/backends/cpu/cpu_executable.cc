@@ -11,6 +11,7 @@
 #include "systole/base/error.h"
 #include "systole/base/trace.h"
 #include "systole/runtime/host_buffer.h"
+#include "systole/runtime/process_group.h"
 
 namespace systole::cpu {
 namespace {
@@ -234,6 +235,8 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
     call_program(*run);
   }
   if (run->context.error != nullptr) {
+    // They use the memory of the run.
+    if (run->context.processes != nullptr) run->context.processes->drop_sums();
     try {
       std::rethrow_exception(run->context.error);
     } catch (const Error& error) {

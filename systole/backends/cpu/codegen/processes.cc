@@ -5,8 +5,10 @@
 namespace systole::cpu {
 
 void emit_processes(FunctionEmitter& f, const hlo::Instruction& x) {
-  f.call_kernel(make_process_kernel(x, f.program.processes),
-                {f.address(f.slice(x.operand(0))), f.address(result_slices(f, x)[0])});
+  std::vector<llvm::Value*> buffers;
+  for (const hlo::Value& operand : x.operands()) buffers.push_back(f.address(f.slice(operand)));
+  buffers.push_back(f.address(result_slices(f, x)[0]));
+  f.call_kernel(make_process_kernel(x, f.program.processes), buffers);
 }
 
 }  // namespace systole::cpu

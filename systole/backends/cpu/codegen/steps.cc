@@ -66,7 +66,7 @@ constexpr auto kStepByOpcode = [] {
 
 StepCode native_code(const Instruction& x) {
   if (is_lapack_call(x)) return emit_lapack;
-  if (is_process_call(x)) return emit_processes;
+  if (process_call(x) != nullptr) return emit_processes;
   const StepCode code = kStepByOpcode[static_cast<size_t>(x.opcode())];
   if (code != nullptr) return code;
   return has_element_code(x) ? emit_element_loop : nullptr;

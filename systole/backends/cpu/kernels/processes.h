@@ -1,7 +1,11 @@
-// Steps of a program that spans processes: hlo/passes/vectorize_replicas.h writes the calls.
+// Steps of a program that spans processes: hlo/passes/vectorize_replicas.h and
+// passes/process_sums.h write the calls.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/hlo/ir/module.h"
@@ -9,11 +13,29 @@
 
 namespace systole::cpu {
 
-// Returns whether the instruction is a custom call of hlo::kSumReplicas or hlo::kGatherReplicas.
-bool is_process_call(const hlo::Instruction& x);
+// Targets of the two custom calls that a sum over replicas becomes. The first takes stacked values
+// of one type of elements and starts their sums: it returns ProcessGroup::sum_rows() rows of
+// sum_places().count elements. The second takes these, waits, and returns the sums: an array of one
+// axis.
+inline constexpr const char* kStartSums = "systole.start_sums";
+inline constexpr const char* kFinishSums = "systole.finish_sums";
 
-// Buffers: operand, result. Errors: FAILED_PRECONDITION without a group. REQUIRES:
-// is_process_call(x).
+// Where the sums of stacked values lie in one array: at multiples of 64 bytes.
+struct SumPlaces {
+  std::vector<int64_t> at;  // the first element of each
+  int64_t count = 0;        // of all, with the gaps
+};
+SumPlaces sum_places(std::span<const hlo::Value> stacked);
+
+// Returns the target of a custom call of a program that spans processes: one of the above, or
+// hlo::kSumReplicas or hlo::kGatherReplicas. Null for another instruction.
+const std::string* process_call(const hlo::Instruction& x);
+
+// Returns whether it is a call of kFinishSums whose result may be its operand.
+bool finishes_in_place(const hlo::Instruction& x);
+
+// Buffers: operands, result. Errors: FAILED_PRECONDITION without a group. REQUIRES:
+// process_call(x); no sum of hlo::kSumReplicas, which the passes replace.
 std::unique_ptr<Kernel> make_process_kernel(const hlo::Instruction& x,
                                             runtime::ProcessGroup* processes);
 

@@ -12,6 +12,10 @@
 
 #include "systole/base/thread_pool.h"
 
+namespace systole::runtime {
+class ProcessGroup;
+}
+
 namespace systole::cpu {
 
 struct RunContext;
@@ -45,6 +49,8 @@ struct RunContext {
   ThreadPool* pool = nullptr;  // null: one thread
   bool openmp = false;         // loops run on as many OpenMP threads as the pool has
   std::exception_ptr error;    // the first that a kernel threw
+  // Of a program that started sums over processes, which a failed run does not finish.
+  runtime::ProcessGroup* processes = nullptr;
   // Of a profiled program: one entry per step, and the end of the last step.
   std::vector<StepTime> steps;
   std::chrono::steady_clock::time_point step_end;

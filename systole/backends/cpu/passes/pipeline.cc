@@ -3,6 +3,7 @@
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/passes/bf16_products.h"
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
+#include "systole/backends/cpu/passes/process_sums.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/backends/cpu/passes/upcast_dots.h"
@@ -62,6 +63,7 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   hlo::Pipeline pipeline("cpu");
   // Code is generated for one function.
   pipeline.add<hlo::InlineCalls>();
+  if (options.processes != nullptr) pipeline.add<JoinSums>(*options.processes);
   if (options.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
     // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does
@@ -80,6 +82,7 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
     pipeline.add<RowFusionPass>();
     // Removes copies that fusion made, and instructions that it left unused.
     pipeline.add<hlo::DeadCodeElimination>();
+    if (options.processes != nullptr) pipeline.add<OverlapSums>();
   }
   pipeline.run(module);
 }

@@ -1,0 +1,37 @@
+// Sums over the replicas of several processes.
+#pragma once
+
+#include "systole/hlo/passes/pass.h"
+#include "systole/runtime/process_group.h"
+
+namespace systole::cpu {
+
+// Joins sums over replicas (calls of hlo::kSumReplicas), so that processes exchange few large
+// arrays instead of many small ones. Those of one type of elements of which none needs the result
+// of another become one call of kStartSums and one of kFinishSums (kernels/processes.h), as long as
+// they have no more bytes than max_joined_bytes(). A sum that joins no other becomes such calls,
+// too. What needs no sum comes before what does.
+class JoinSums : public hlo::Pass {
+ public:
+  explicit JoinSums(const runtime::ProcessGroup& processes) : processes_(processes) {}
+  std::string_view name() const override { return "join_sums"; }
+  bool run(hlo::Module& module) override;
+
+ private:
+  const runtime::ProcessGroup& processes_;
+};
+
+// With more, a message of each process to each other is larger than what sending one costs. Less
+// lets the exchange of the first gradients begin earlier.
+int64_t max_joined_bytes(int num_processes);
+
+// Moves each call of kStartSums to where its operands are there, each call of kFinishSums to the
+// first use of its result, and what needs no sum before it: the program computes while processes
+// exchange.
+class OverlapSums : public hlo::Pass {
+ public:
+  std::string_view name() const override { return "overlap_sums"; }
+  bool run(hlo::Module& module) override;
+};
+
+}  // namespace systole::cpu

@@ -1,0 +1,68 @@
+#include "systole/runtime/ordered_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "systole/base/trace.h"
+
+namespace systole::runtime {
+
+OrderedWork::~OrderedWork() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void OrderedWork::add(const void* key, std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({key, std::move(work)});
+  changed_.notify_all();
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
+void OrderedWork::finish(const void* key) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock,
+                [&] { return std::ranges::find(waiting_, key, &Item::key) == waiting_.end(); });
+  const auto outcome = done_.extract(key);
+  if (!outcome.empty() && outcome.mapped()) throw Error(*outcome.mapped());
+}
+
+void OrderedWork::wait_for_all() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiting_.empty(); });
+}
+
+void OrderedWork::drop_all() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiting_.empty(); });
+  done_.clear();
+}
+
+void OrderedWork::run() {
+  tracing::name_thread("processes");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Item item = waiting_.front();
+    Outcome outcome;
+    lock.unlock();
+    try {
+      item.work();
+    } catch (const Error& error) {
+      outcome = error;
+    } catch (const std::exception& error) {
+      outcome = internal_error("work of a process group: {}", error.what());
+    }
+    lock.lock();
+    waiting_.pop_front();
+    done_[item.key] = std::move(outcome);
+    changed_.notify_all();
+  }
+}
+
+}  // namespace systole::runtime

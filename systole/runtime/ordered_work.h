@@ -1,0 +1,51 @@
+// Work on one thread, in order, that others wait for.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "systole/base/error.h"
+
+namespace systole::runtime {
+
+// Runs work in the order in which it was added, on a thread of its own that starts with the first.
+// Thread-safe.
+class OrderedWork {
+ public:
+  OrderedWork() = default;
+  ~OrderedWork();  // waits for all work
+  OrderedWork(const OrderedWork&) = delete;
+  OrderedWork& operator=(const OrderedWork&) = delete;
+
+  // `key` names the work for finish(). REQUIRES: no unfinished work has this key.
+  void add(const void* key, std::function<void()> work);
+  // Waits for the work of this key and forgets it. Does nothing if there is none. Errors: those of
+  // the work.
+  void finish(const void* key);
+  // Waits for all work. Its errors stay for finish().
+  void wait_for_all();
+  // Waits for all work and forgets it and its errors.
+  void drop_all();
+
+ private:
+  struct Item {
+    const void* key;
+    std::function<void()> work;
+  };
+  using Outcome = std::optional<Error>;
+  void run();
+
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::deque<Item> waiting_;  // the first one may be under way
+  std::map<const void*, Outcome> done_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace systole::runtime
