@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,11 +73,13 @@ class MpiCollective final : public Collective {
  public:
   explicit MpiCollective(std::chrono::milliseconds timeout)
       : job_(mpi_job()), mpi_(*job_.functions), timeout_(timeout) {
+    const std::lock_guard lock(mpi_lock_);
     check_mpi(mpi_.open_group(&group_), "MPI_Comm_dup");
     check_mpi(mpi_.receive(group_, nullptr, 0, -1, kLeaveTag, &leave_), "MPI_Irecv");
   }
 
   ~MpiCollective() override {
+    const std::lock_guard lock(mpi_lock_);
     for (int r = 0; r < size(); ++r) {
       void* request = nullptr;  // without bytes: done at once, and MPI ends what is not
       if (r != rank()) mpi_.send(group_, nullptr, 0, r, kLeaveTag, &request);
@@ -88,6 +91,7 @@ class MpiCollective final : public Collective {
   int size() const override { return job_.size; }
 
   void all_reduce(Tensor& value, Reduction reduction) override {
+    const std::lock_guard lock(mpi_lock_);
     static constexpr std::array<const char*, 3> kNames = {"sum", "min", "max"};
     begin(fmt::format("all_reduce {} of {}", kNames.at(static_cast<size_t>(reduction)),
                       value.type()));
@@ -104,6 +108,7 @@ class MpiCollective final : public Collective {
   }
 
   Tensor all_gather(const Tensor& value) override {
+    const std::lock_guard lock(mpi_lock_);
     begin(fmt::format("all_gather of {}", value.type()));
     if (value.dtype() == DType::string) {
       throw invalid_argument("all_gather: dtype, got string");
@@ -119,6 +124,7 @@ class MpiCollective final : public Collective {
     if (root < 0 || root >= size()) {
       throw invalid_argument("collective: root, got {}, expected 0 to {}", root, size() - 1);
     }
+    const std::lock_guard lock(mpi_lock_);
     begin(fmt::format("broadcast from {} of {}", root, value.type()));
     if (value.dtype() == DType::string) throw invalid_argument("broadcast: dtype, got string");
     if (!value.unique()) value = value.clone();
@@ -133,7 +139,10 @@ class MpiCollective final : public Collective {
     });
   }
 
-  void barrier() override { begin("barrier"); }
+  void barrier() override {
+    const std::lock_guard lock(mpi_lock_);
+    begin("barrier");
+  }
 
  private:
   struct Chunk {
@@ -335,9 +344,12 @@ class MpiCollective final : public Collective {
   void check_progress() {
     const auto waited = Clock::now() - progress_;
     if (waited < kSpin) return;
+    mpi_lock_.unlock();
     std::this_thread::yield();
-    if (waited < std::chrono::milliseconds(2)) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const bool is_long = waited >= std::chrono::milliseconds(2);
+    if (is_long) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    mpi_lock_.lock();
+    if (!is_long) return;
     int left = 0;
     if (leave_ != nullptr) check_mpi(mpi_.test(&leave_, &left), "message");
     if (leave_ == nullptr && waited > kLastMessages) {
@@ -358,6 +370,7 @@ class MpiCollective final : public Collective {
   const MpiJob& job_;
   const MpiFunctions& mpi_;
   const std::chrono::milliseconds timeout_;
+  std::unique_lock<std::mutex> mpi_lock_{mpi_mutex(), std::defer_lock};  // held in operations
   void* group_ = nullptr;
   void* leave_ = nullptr;  // a receive of the message that a leaving rank sends; null: it has come
   std::string operation_;

@@ -74,6 +74,11 @@ const MpiJob& mpi_job() {
   return job;
 }
 
+std::mutex& mpi_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 void abort_mpi_at_exit() { abort_at_exit = true; }
 
 void check_mpi(int code, std::string_view operation) {

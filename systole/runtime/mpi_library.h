@@ -1,6 +1,7 @@
 // Loads libsystole_mpi.so.
 #pragma once
 
+#include <mutex>
 #include <string_view>
 
 #include "systole/runtime/mpi_functions.h"
@@ -17,6 +18,10 @@ struct MpiJob {
 // Starts MPI at the first call; exit() ends it. Errors: those of make_mpi_collective().
 // Thread-safe.
 const MpiJob& mpi_job();
+
+// One thread calls MPI at a time: it holds this mutex. A thread that waits releases it now and
+// then.
+std::mutex& mpi_mutex();
 
 // Makes exit() abort the job with kRestartExitCode, because a rank does not answer: waiting for it
 // would take forever.

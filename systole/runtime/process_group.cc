@@ -9,6 +9,7 @@
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/runtime/mpi_collective.h"
+#include "systole/runtime/mpi_heartbeat.h"
 #include "systole/runtime/mpi_library.h"
 #include "systole/runtime/ordered_work.h"
 
@@ -229,23 +230,31 @@ void end_job(const Error& error) {
       "{}; rank {} of {} ends the job with exit code {}: start it again, training continues from "
       "its newest checkpoint",
       error.what(), job.rank, job.size, kRestartExitCode);
+  const std::lock_guard lock(mpi_mutex());
   job.functions->abort(kRestartExitCode);
   std::_Exit(kRestartExitCode);
 }
 
-std::unique_ptr<ProcessGroup> make_process_group() {
-  if (!is_launched()) return nullptr;
-  if (num_launched_processes() == 1) return std::make_unique<ProcessGroup>();
+// The heartbeat ends first: others need not listen to a process that ends.
+struct Processes {
+  std::unique_ptr<ProcessGroup> group;
+  std::unique_ptr<MpiHeartbeat> heartbeat;
+};
+
+Processes find_processes() {
+  if (!is_launched()) return {};
+  if (num_launched_processes() == 1) return {.group = std::make_unique<ProcessGroup>()};
   const auto timeout = step_timeout();
-  return std::make_unique<ProcessGroup>(make_mpi_collective(timeout),
-                                        make_mpi_collective(kRareTimeout), end_job);
+  auto group = std::make_unique<ProcessGroup>(make_mpi_collective(timeout),
+                                              make_mpi_collective(kRareTimeout), end_job);
+  return {.group = std::move(group), .heartbeat = std::make_unique<MpiHeartbeat>(timeout, end_job)};
 }
 
 }  // namespace
 
 ProcessGroup* process_group() {
-  static const std::unique_ptr<ProcessGroup> group = make_process_group();
-  return group.get();
+  static const Processes processes = find_processes();
+  return processes.group.get();
 }
 
 }  // namespace systole::runtime

@@ -95,8 +95,9 @@ class ProcessGroup {
 // The group of all processes that mpirun or srun has started together, also for a job of one; null
 // for a process without a launcher. With SYSTOLE_MPI=1 a process without a launcher is a job of
 // one; with SYSTOLE_MPI=0 there is no group. A process waits in a step for
-// SYSTOLE_MPI_TIMEOUT_SECS (20), and ten minutes otherwise. If another process is gone or does not
-// answer, the error is logged and the job ends with kRestartExitCode (mpi_collective.h). The first
+// SYSTOLE_MPI_TIMEOUT_SECS (20), and ten minutes otherwise for one that is heard of at least every
+// SYSTOLE_MPI_TIMEOUT_SECS. If another process is gone or does not answer, the error is logged and
+// the job ends with kRestartExitCode (mpi_collective.h). The first
 // call is made by all processes. Errors: those of make_mpi_collective(); INVALID_ARGUMENT for a
 // timeout that is no positive number. Thread-safe.
 ProcessGroup* process_group();

@@ -58,6 +58,17 @@ hung)
   expect_error "DEADLINE_EXCEEDED"
   [ $rc = 75 ] || { cat "$work/log"; fail "exit code $rc, expected 75"; }
   ;;
+hung_first)  # where the others wait for up to ten minutes
+  export SYSTOLE_MPI_TIMEOUT_SECS=3
+  rc=0
+  timeout 60 "$run" 2 "$program" train --dir "$work/hung" --cores 4 --hang_first >"$work/log" 2>&1 || rc=$?
+  [ $rc != 77 ] || exit 77
+  expect_error "rank 1 of 2 was not heard of"
+  [ $rc = 75 ] || { cat "$work/log"; fail "exit code $rc, expected 75"; }
+  ;;
+slow)  # longer than the timeout, but alive
+  SYSTOLE_MPI_TIMEOUT_SECS=3 mpi 2 train --dir "$work/slow" --cores 4 --steps 4 --slow_secs 6
+  ;;
 different)
   if mpi 2 train --dir "$work/different" --cores 4 --other_rate 0.07 >"$work/log" 2>&1; then
     fail "the programs differ"

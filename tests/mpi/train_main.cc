@@ -3,10 +3,12 @@
 //   mpi_train evaluate --dir DIR --cores 4
 //   mpi_train compare DIR OTHER      the variables of the newest checkpoints, bit for bit
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "systole/base/command_line.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -43,7 +45,9 @@ struct Flags {
   // Faults of rank 1, after this step; 0: none.
   int64_t kill_at = 0;
   int64_t hang_at = 0;
-  double other_rate = 0;  // the learning rate of rank 1, for another program
+  bool hang_first = false;  // in its input_fn
+  double slow_secs = 0;     // how long its input_fn sleeps
+  double other_rate = 0;    // the learning rate of rank 1, for another program
 };
 
 // A signal that stops or ends rank 1 after a step.
@@ -201,6 +205,11 @@ struct Program {
     return st::Dataset::from_tensor_slices(st::Element::tuple({data.x, data.y}));
   }
 
+  void begin_late() const {
+    if (flags.hang_first) std::raise(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::duration<double>(flags.slow_secs));
+  }
+
   void train() {
     st::HookList hooks;
     if (flags.kill_at > 0) hooks.push_back(std::make_shared<Fault>(flags.kill_at, SIGKILL));
@@ -208,6 +217,7 @@ struct Program {
     const bool shard = flags.input == "shard";
     estimator.train(
         [&](const st::Params& params) {
+          if (rank() == 1) begin_late();
           return part_of(examples().shuffle(1000, {.seed = 3}).repeat(), params, shard);
         },
         {.max_steps = flags.steps, .hooks = hooks});
@@ -288,6 +298,8 @@ int main(int argc, char** argv) {
   line.option("--rate", flags.rate);
   line.option("--kill_at", flags.kill_at, "Rank 1 is killed after this step");
   line.option("--hang_at", flags.hang_at, "Rank 1 hangs after this step");
+  line.flag("--hang_first", flags.hang_first, "Rank 1 hangs before the first step");
+  line.option("--slow_secs", flags.slow_secs, "How long rank 1 sleeps before the first step");
   line.option("--other_rate", flags.other_rate, "The learning rate of rank 1");
   line.on_run([&] {
     Program program(flags);
