@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/graph.h"
@@ -34,6 +36,22 @@ class KerasBadInputTest : public ::testing::Test {
   Graph graph_;
   GraphScope scope_;
 };
+
+TEST_F(KerasBadInputTest, OneOfSeveralProcesses) {
+  const Sequential model = classifier("mse");
+  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_THAT(fit_error(model, zeros({6, 4}), zeros({6, 3})),
+              HasSubstr("UNIMPLEMENTED: fit: processes, got one of 2 that were started together"));
+  EXPECT_THAT(error_of([&] {
+                model.train_on_batch(zeros({6, 4}), zeros({6, 3}));
+              }),
+              HasSubstr("model_to_estimator()"));
+  EXPECT_EQ(model.predict(zeros({6, 4})).shape(), Shape({6, 3}));
+  ::setenv("SYSTOLE_MPI", "0", 1);
+  EXPECT_EQ(fit_error(model, zeros({6, 4}), zeros({6, 3})), "no error");
+  ::unsetenv("SYSTOLE_MPI");
+  ::unsetenv("OMPI_COMM_WORLD_SIZE");
+}
 
 TEST_F(KerasBadInputTest, Inputs) {
   const Sequential model = classifier("mse");

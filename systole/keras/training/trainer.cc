@@ -10,6 +10,7 @@
 #include "systole/keras/models/weight_paths.h"
 #include "systole/keras/seed.h"
 #include "systole/keras/training/step_values.h"
+#include "systole/runtime/mpi_collective.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/inference_program.h"
 #include "systole/train/replicas.h"
@@ -24,6 +25,18 @@ std::string program_key(Phase phase, const Trainer::BatchShape& shape) {
     for (const TensorType& type : *types) key += " " + type.to_string();
   }
   return key;
+}
+
+// Each process would train a model of its own.
+void check_alone(Phase phase) {
+  const int processes = runtime::num_launched_processes();
+  if (phase != Phase::train || processes == 1) return;
+  throw unimplemented(
+      "fit: processes, got one of {} that were started together, expected one: a Keras model "
+      "trains "
+      "on all of them as a TPUEstimator, made by keras::estimator::model_to_estimator(). "
+      "SYSTOLE_MPI=0 trains in each process alone",
+      processes);
 }
 
 }  // namespace
@@ -177,6 +190,7 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
 }
 
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
+  check_alone(phase);
   const std::string key = program_key(phase, shape);
   if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
   Program program = build(phase, shape);

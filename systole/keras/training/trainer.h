@@ -126,7 +126,8 @@ class Trainer : public WeightHolder {
     std::vector<TensorType> weights;  // of samples; empty without
     int64_t max_steps = 1;
   };
-  // Compiles the program of a phase for batches of these types, or finds it.
+  // Compiles the program of a phase for batches of these types, or finds it. Errors: UNIMPLEMENTED
+  // for training in one of several processes that a launcher has started together.
   StepLoop& prepare(Phase phase, const BatchShape& shape);
   // Runs it. Results: of train and test f32 [steps, replicas, values]; of predict the outputs
   // [steps, replicas, batch, ...].
