@@ -17,8 +17,10 @@ OrderedWork::~OrderedWork() {
 }
 
 void OrderedWork::add(const void* key, std::function<void()> work) {
+  Item item{.key = key, .work = std::move(work), .environment = {}};
+  std::fegetenv(&item.environment);
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({key, std::move(work)});
+  waiting_.push_back(std::move(item));
   changed_.notify_all();
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
@@ -51,6 +53,7 @@ void OrderedWork::run() {
     const Item item = waiting_.front();
     Outcome outcome;
     lock.unlock();
+    std::fesetenv(&item.environment);
     try {
       item.work();
     } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // Work on one thread, in order, that others wait for.
 #pragma once
 
+#include <cfenv>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -13,8 +14,8 @@
 
 namespace systole::runtime {
 
-// Runs work in the order in which it was added, on a thread of its own that starts with the first.
-// Thread-safe.
+// Runs work in the order in which it was added, on a thread of its own that starts with the first,
+// in the floating-point environment of whoever adds it. Thread-safe.
 class OrderedWork {
  public:
   OrderedWork() = default;
@@ -36,6 +37,7 @@ class OrderedWork {
   struct Item {
     const void* key;
     std::function<void()> work;
+    std::fenv_t environment;  // with it, whether denormals count
   };
   using Outcome = std::optional<Error>;
   void run();

@@ -106,9 +106,13 @@ constexpr const char* kAdd = R"(
   %z = "stablehlo.add"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
   "stablehlo.return"(%z) : (tensor<f32>) -> ()
 )";
-const std::string kSum = std::string(R"(%s = "stablehlo.all_reduce"(%v) ({)") + kAdd +
-                         R"(}) {replica_groups = dense<> : tensor<0x0xi64>}
-  : (tensor<3x4xf32>) -> tensor<3x4xf32>)";
+std::string sum_of(const std::string& operand, const std::string& result) {
+  return result + " = \"stablehlo.all_reduce\"(" + operand + ") ({" + kAdd +
+         R"(}) {replica_groups = dense<> : tensor<0x0xi64>}
+  : (tensor<3x4xf32>) -> tensor<3x4xf32>
+)";
+}
+const std::string kSum = sum_of("%v", "%s");
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, CpuProcesses,
@@ -123,6 +127,15 @@ return %r : tensor<3x4xf32>)"},
 %v = stablehlo.slice %g [0:3, 0:4] : (tensor<4x4xf32>) -> tensor<3x4xf32>
 )" + kSum + R"(
 return %s : tensor<3x4xf32>)"},
+        SplitProgram{
+            "joined",
+            sum_of("%a", "%s") +
+                R"(%v = "stablehlo.exponential"(%a) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+)" + sum_of("%v", "%t") +
+                R"(%p = "stablehlo.multiply"(%s, %a) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+)" + sum_of("%p", "%u") +
+                R"(%r = "stablehlo.subtract"(%t, %u) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+return %r : tensor<3x4xf32>)"},
         SplitProgram{"replica", R"(%n = "stablehlo.replica_id"() : () -> tensor<ui32>
 %f = "stablehlo.convert"(%n) : (tensor<ui32>) -> tensor<f32>
 %b = "stablehlo.broadcast_in_dim"(%f) {broadcast_dimensions = array<i64>}

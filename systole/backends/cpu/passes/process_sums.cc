@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/kernels/processes.h"
@@ -87,37 +89,59 @@ void sort_by_level(Computation& program, const Levels& levels) {
 
 // -- Joining
 
-// Sums in program order.
-using Group = std::vector<Instruction*>;
+// Returns the program's sums in the order in which their operands are there: gradients of the last
+// layers first.
+std::vector<Instruction*> sums_by_readiness(const Computation& program) {
+  std::unordered_map<const Instruction*, int> position;
+  std::vector<Instruction*> sums;
+  for (Instruction* x : program.instructions()) {
+    position.emplace(x, static_cast<int>(position.size()));
+    if (calls(*x, hlo::kSumReplicas)) sums.push_back(x);
+  }
+  std::ranges::stable_sort(sums, {}, [&](const Instruction* x) {
+    const auto found = position.find(x->operand(0).def);
+    return found == position.end() ? 0 : found->second;
+  });
+  return sums;
+}
+
+struct Group {
+  std::vector<Instruction*> sums;
+  int64_t bytes = 0;
+};
 
 std::vector<Group> groups_of(const Computation& program, const Levels& levels, int64_t max_bytes) {
-  struct Open {
-    size_t group;
-    int64_t bytes;
-  };
   std::vector<Group> groups;
-  std::map<std::tuple<int, DType, int64_t>, Open> open;  // by level, type of elements and lanes
-  for (Instruction* x : program.instructions()) {
-    if (!calls(*x, hlo::kSumReplicas)) continue;
+  std::map<std::tuple<int, DType, int64_t>, size_t> open;  // by level, type of elements and lanes
+  for (Instruction* x : sums_by_readiness(program)) {
     const int64_t bytes = x->type().byte_size();
     const auto key = std::tuple(levels.at(x), x->dtype(), x->operand(0).shape()[0]);
-    const auto [found, is_new] = open.try_emplace(key, Open{groups.size(), 0});
-    if (is_new || found->second.bytes + bytes > max_bytes) {
-      found->second = {groups.size(), 0};
+    const auto [found, is_new] = open.try_emplace(key, groups.size());
+    if (is_new || groups[found->second].bytes + bytes > max_bytes) {
+      found->second = groups.size();
       groups.emplace_back();
     }
-    groups[found->second.group].push_back(x);
-    found->second.bytes += bytes;
+    groups[found->second].sums.push_back(x);
+    groups[found->second].bytes += bytes;
   }
   return groups;
+}
+
+// Returns the member that comes last in the program: the operands of all are there, and no result
+// was used.
+Instruction& last_of(const std::vector<Instruction*>& sums) {
+  for (Instruction* x : sums[0]->parent().instructions() | std::views::reverse) {
+    if (std::ranges::find(sums, x) != sums.end()) return *x;
+  }
+  return *sums.back();
 }
 
 hlo::CustomCallAttrs call_of(const char* target) {
   return {.call_target_name = target, .has_side_effect = true};
 }
 
-void join(const Group& group, const runtime::ProcessGroup& processes) {
-  Instruction& last = *group.back();
+void join(const std::vector<Instruction*>& group, const runtime::ProcessGroup& processes) {
+  Instruction& last = last_of(group);
   const DType dtype = last.dtype();
   std::vector<Value> stacked;
   for (const Instruction* x : group) stacked.push_back(x->operand(0));
@@ -131,47 +155,71 @@ void join(const Group& group, const runtime::ProcessGroup& processes) {
   const Value sums =
       b.op(Opcode::custom_call, {started}, call_of(kFinishSums), {{dtype, Shape{places.count}}})
           ->result();
+  std::vector<Value> results;
   for (size_t i = 0; i < group.size(); ++i) {
     const Shape& shape = group[i]->shape();
     b.set_metadata(group[i]->metadata());
     const int64_t at = places.at[i];
     const Value own = group.size() == 1 ? sums : b.slice(sums, {at}, {at + shape.num_elements()});
-    const Value sum = b.reshape(own, shape);
-    hlo::replace_and_erase(*group[i], {&sum, 1});
+    results.push_back(b.reshape(own, shape));
   }
+  for (size_t i = 0; i < group.size(); ++i) hlo::replace_and_erase(*group[i], {&results[i], 1});
 }
 
 // -- Overlap
 
-// Positions in the program of what stays in place.
-class Positions {
+// Moves each call of kStartSums to after what it reads.
+void move_starts(Computation& program, const std::vector<Instruction*>& starts) {
+  const std::vector<Instruction*> order = program.instructions();
+  std::unordered_map<const Instruction*, size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position.emplace(order[i], i);
+  for (Instruction* start : starts) {
+    size_t after = 0;
+    for (const Value& value : start->operands()) {
+      const auto def = position.find(value.def);
+      if (def != position.end()) after = std::max(after, def->second + 1);
+    }
+    while (order[after]->is(Opcode::parameter) || calls(*order[after], kStartSums)) ++after;
+    program.move_before(start, order[after]);
+  }
+}
+
+// A call of kFinishSums, or a part of its result.
+bool can_wait(const Instruction& x) {
+  if (calls(x, kFinishSums)) return true;
+  return (x.is(Opcode::reshape) || x.is(Opcode::slice)) && can_wait(*x.operand(0).def);
+}
+
+// Writes a program again, with what can wait before its first use.
+class LateFinishes {
  public:
-  explicit Positions(const Computation& program) : order_(program.instructions()) {
-    for (size_t i = 0; i < order_.size(); ++i) at_.emplace(order_[i], i);
-  }
-  // Returns the first instruction after all that `x` reads.
-  Instruction* after_reads(const Instruction& x) const {
-    size_t first = 0;
-    for (const Value& value : x.operands()) {
-      const auto def = at_.find(value.def);
-      if (def != at_.end()) first = std::max(first, def->second + 1);
+  explicit LateFinishes(Computation& program) : program_(program) {
+    std::vector<Instruction*> order = program.instructions();
+    std::erase_if(order, [&](const Instruction* x) {
+      return x == program.terminator() || x->is(Opcode::parameter);
+    });
+    for (const Instruction* x : order) {
+      if (can_wait(*x)) waiting_.insert(x);
     }
-    while (calls(*order_[first], kStartSums) || order_[first]->is(Opcode::parameter)) ++first;
-    return order_[first];
-  }
-  // Returns the first instruction that uses a result of `x`, itself or in a region.
-  Instruction* first_user(const Instruction& x) const {
-    size_t first = order_.size() - 1;
-    for (const Instruction* user : x.users()) {
-      while (!at_.contains(user)) user = user->parent().owner();
-      first = std::min(first, at_.at(user));
+    for (Instruction* x : order) {
+      if (!waiting_.contains(x)) write(*x);
     }
-    return order_[first];
+    for (Instruction* x : order) {
+      if (waiting_.contains(x)) write(*x);
+    }
   }
 
  private:
-  std::vector<Instruction*> order_;
-  std::unordered_map<const Instruction*, size_t> at_;
+  void write(Instruction& x) {
+    waiting_.erase(&x);
+    for (const Value& value : reads(x)) {
+      if (waiting_.contains(value.def)) write(*value.def);
+    }
+    program_.move_before(&x, program_.terminator());
+  }
+
+  Computation& program_;
+  std::unordered_set<const Instruction*> waiting_;
 };
 
 bool overlap(Computation& program) {
@@ -179,22 +227,12 @@ bool overlap(Computation& program) {
   std::erase_if(starts, [](const Instruction* x) { return !calls(*x, kStartSums); });
   if (starts.empty()) return false;
   sort_by_level(program, levels_of(program));
-  const Positions sorted(program);
-  for (Instruction* x : starts) program.move_before(x, sorted.after_reads(*x));
-  const Positions started(program);
-  for (Instruction* x : program.instructions()) {
-    if (calls(*x, kFinishSums)) program.move_before(x, started.first_user(*x));
-  }
+  move_starts(program, starts);
+  LateFinishes{program};
   return true;
 }
 
 }  // namespace
-
-int64_t max_joined_bytes(int num_processes) {
-  constexpr int64_t kLeast = int64_t{4} << 20;
-  constexpr int64_t kMessage = int64_t{32} << 10;
-  return std::max(kLeast, kMessage * num_processes);
-}
 
 bool JoinSums::run(hlo::Module& module) {
   return rewrite_programs(module, [&](Computation& program) {
@@ -205,7 +243,7 @@ bool JoinSums::run(hlo::Module& module) {
     }
     sort_by_level(program, levels);
     for (const Group& group : groups_of(program, levels, max_joined_bytes(processes_.size()))) {
-      join(group, processes_);
+      join(group.sums, processes_);
     }
     return true;
   });

@@ -1,6 +1,9 @@
 // Sums over the replicas of several processes.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "systole/hlo/passes/pass.h"
 #include "systole/runtime/process_group.h"
 
@@ -23,7 +26,11 @@ class JoinSums : public hlo::Pass {
 
 // With more, a message of each process to each other is larger than what sending one costs. Less
 // lets the exchange of the first gradients begin earlier.
-int64_t max_joined_bytes(int num_processes);
+inline int64_t max_joined_bytes(int num_processes) {
+  constexpr int64_t kLeast = int64_t{1} << 20;
+  constexpr int64_t kMessage = int64_t{32} << 10;
+  return std::max(kLeast, kMessage * num_processes);
+}
 
 // Moves each call of kStartSums to where its operands are there, each call of kFinishSums to the
 // first use of its result, and what needs no sum before it: the program computes while processes
