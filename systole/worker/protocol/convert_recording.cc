@@ -1,7 +1,6 @@
 #include "systole/worker/protocol/convert_recording.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -133,8 +132,15 @@ int64_t checked(int64_t value, const char* what) {
 }
 
 double checked(double value, const char* what) {
-  if (value >= 0 && value <= std::numeric_limits<double>::max()) return value;
-  throw damaged("{}, got {}, expected a finite number of 0 or more", what, value);
+  if (value >= 0 && value <= static_cast<double>(kLargest)) return value;
+  throw damaged("{}, got {}, expected 0 to 2^60", what, value);
+}
+
+// Positions in a program: there is memory for each.
+int checked_position(int position) {
+  constexpr int kMost = 1 << 24;
+  if (position >= 0 && position <= kMost) return position;
+  throw damaged("position, got {}, expected 0 to 2^24", position);
 }
 
 tracing::ThreadEvents decode_thread(const v1::RecordedThread& message,
@@ -199,8 +205,8 @@ tracing::Allocation decode_allocation(const v1::RecordedAllocation& message) {
           .bytes = checked(message.bytes(), "bytes"),
           .index = message.index(),
           .offset = checked(message.offset(), "offset"),
-          .first = message.first(),
-          .last = message.last()};
+          .first = checked_position(message.first()),
+          .last = checked_position(message.last())};
 }
 
 std::shared_ptr<const tracing::Program> decode_program(const v1::RecordedProgram& message) {
