@@ -66,9 +66,11 @@ TEST(ProfileCommand, trains_a_configuration_and_reports) {
 }
 
 TEST(ProfileCommand, says_what_is_wrong) {
-  EXPECT_THAT(run_program("systole profile").output, HasSubstr("got neither"));
+  EXPECT_THAT(run_program("systole profile").output, HasSubstr("got none, expected one of"));
   EXPECT_THAT(run_program(std::string("systole profile --pid 1 ") + kIrisConfig).output,
               HasSubstr("got both"));
+  EXPECT_THAT(run_program(std::string("systole profile --seconds 1 ") + kIrisConfig).output,
+              HasSubstr("--seconds, got it without --worker"));
   EXPECT_THAT(run_program("systole profile report /nowhere").output,
               HasSubstr("/nowhere: profile, got no *.systole.json"));
   EXPECT_THAT(run_program("systole profile report a --against b --json").output,
