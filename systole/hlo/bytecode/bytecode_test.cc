@@ -68,8 +68,8 @@ TEST(Bytecode, AttributesOfModulesFunctionsParametersAndResults) {
       R"(module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32} {
     func.func private @outside(tensor<2xf32>, tensor<i32>) -> tensor<f32>
     func.func public @main(%arg0: tensor<2xf32> {jax.buffer_donor = true, mhlo.sharding = "{replicated}"},
-                           %arg1: tensor<i1> {tf.aliasing_output = 1 : i32, "odd name" = [1 : i8, -2.5 : f64]})
-        -> (tensor<2xf32> {jax.result_info = "x[\22a\22]", mark}, tensor<i1>) attributes {note = {a = 1 : i32, b = f32}} {
+                           %arg1: tensor<i1> {tf.aliasing_output = 1 : i32, "x.odd name" = [1 : i8, -2.5 : f64]})
+        -> (tensor<2xf32> {jax.result_info = "x[\22a\22]", x.mark}, tensor<i1>) attributes {note = {a = 1 : i32, b = f32}} {
       return %arg0, %arg1 : tensor<2xf32>, tensor<i1>
     }
   })");
