@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
@@ -67,7 +69,7 @@ StepPrediction predict_model(const std::string& name, const TrainingConfig& conf
 // "3 h 25 min", "12.4 s".
 std::string duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.3g} s", seconds);
-  const auto minutes = static_cast<int64_t>(seconds / 60 + 0.5);
+  const int64_t minutes = std::llround(seconds / 60);
   return minutes < 60 ? fmt::format("{} min", minutes)
                       : fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
