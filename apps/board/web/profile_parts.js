@@ -34,7 +34,7 @@ export function stepChart(rows, parts, unit) {
     const width = box.clientWidth, height = 220;
     if (!width) return;
     const ctx = context(canvas, width, height);
-    const area = {left: 52, right: width - 8, top: 8, bottom: height - 24};
+    const area = {left: 64, right: width - 8, top: 8, bottom: height - 24};
     const most = Math.max(...rows.map((r) => parts.reduce((sum, [, , value]) => sum + value(r), 0)), 1e-9);
     const y = linearScale([0, most * 1.05], [area.bottom, area.top]), step = (area.right - area.left) / rows.length;
     drawYAxis(ctx, y, area, axisTicks(y, false, 5), (tick) => `${num(tick, 3)} ${unit}`);
