@@ -31,8 +31,8 @@ std::string mismatch(const InputSpec& spec, const Shape& shape) {
   for (const auto& [axis, size] : spec.axes) {
     const int at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank || shape[at] < 0 || shape[at] == size) continue;
-    return fmt::format("expected axis {} of input shape to have value {} but received input", axis,
-                       size);
+    return fmt::format("expected axis {} of the input to have size {}, got {}", axis, size,
+                       shape[at]);
   }
   return "";
 }
@@ -220,7 +220,14 @@ void LayerDefinition::ensure_built(const std::vector<Shape>& input_shapes) {
 }
 
 void LayerDefinition::check_inputs(const std::vector<Output>& inputs) const {
-  for (size_t i = 0; i < std::min(input_specs_.size(), inputs.size()); ++i) {
+  // A layer without requirements checks the number itself, in call(): merges, models.
+  const size_t expected = std::max<size_t>(input_specs_.size(), 1);
+  const bool too_many = !input_specs_.empty() && !takes_initial_state() && inputs.size() > expected;
+  if (inputs.size() < expected || too_many) {
+    throw invalid_argument("Layer {} expects {} inputs, but it received {} input tensors.", name_,
+                           expected, inputs.size());
+  }
+  for (size_t i = 0; i < input_specs_.size(); ++i) {
     const Shape& shape = inputs[i].shape();
     const std::string problem = mismatch(input_specs_[i], shape);
     if (problem.empty()) continue;
@@ -272,7 +279,15 @@ void LayerDefinition::record_call(const std::shared_ptr<LayerCall>& call) {
   calls.push_back(call);
 }
 
+Layer::Layer(std::shared_ptr<LayerDefinition> definition) : definition_(std::move(definition)) {
+  if (!definition_) throw invalid_argument("Layer: got a null pointer, expected a layer");
+  if (name().empty()) definition_->set_name(unique_layer_name(class_name()));
+}
+
 KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& options) const {
+  if (inputs.size() == 0) {
+    throw invalid_argument("Layer {}: got no input tensor, expected at least one", name());
+  }
   auto call = std::make_shared<LayerCall>();
   call->layer = definition_;
   call->inputs = inputs.all();

@@ -206,8 +206,9 @@ struct CallOptions {
 // A handle on a layer.
 class Layer {
  public:
-  explicit Layer(std::shared_ptr<LayerDefinition> definition)
-      : definition_(std::move(definition)) {}
+  // Names a layer that has no name yet, by its class: "scale", "scale_1". Errors: INVALID_ARGUMENT
+  // for a null pointer.
+  explicit Layer(std::shared_ptr<LayerDefinition> definition);
 
   // Calls the layer on symbolic tensors. Errors: INVALID_ARGUMENT for an initial_state where the
   // layer is not recurrent.

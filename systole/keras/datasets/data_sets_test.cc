@@ -153,6 +153,11 @@ TEST(DataSetsTest, ImdbOptions) {
 
 TEST(DataSetsTest, WordIndexAndDecode) {
   const TempFolder folder;
+  const KerasHome home(folder / "home", "");
+  EXPECT_THAT(error_of([&] { imdb::get_word_index({.data_dir = folder.path()}); }),
+              AllOf(HasSubstr("got none of the files imdb_word_index.json, aclImdb/"),
+                    HasSubstr("fetch https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
+                              "imdb_word_index.json")));
   put_file(folder / "imdb/imdb_word_index.json", R"({"film": 1, "a": 2, "good": 3})");
   const WordIndex index = imdb::get_word_index({.data_dir = folder.path()});
   EXPECT_EQ(index.at("good"), 3);
@@ -324,7 +329,8 @@ TEST(DataSetsTest, MnistAsNpzAndIdx) {
   }
   // Files of one are not taken for the other.
   EXPECT_THAT(error_of([&] { mnist::load_data({.data_dir = folder / "b/fashion-mnist"}); }),
-              StartsWith("NOT_FOUND: mnist"));
+              AllOf(StartsWith("NOT_FOUND: mnist"),
+                    HasSubstr("mnist.npz, train-images-idx3-ubyte.gz")));
   put_file(fashion + "train-labels-idx1-ubyte.gz", idx_of(labels(3, 6)));
   EXPECT_THAT(error_of([&] { fashion_mnist::load_data({.data_dir = folder / "b"}); }),
               HasSubstr("got u8[4,28,28] and u8[3], expected"));

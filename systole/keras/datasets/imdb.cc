@@ -17,6 +17,13 @@ const DataSource kImdb = {
         "https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz or "
         "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"};
 
+const DataSource kImdbWords = {
+    .name = "imdb",
+    .folder = "imdb",
+    .origin =
+        "https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb_word_index.json or "
+        "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"};
+
 const std::vector<std::string>& acl_names() {
   static const std::vector<std::string> names = {"aclImdb/", "aclImdb_v1.tar.gz", "aclImdb*.tar*"};
   return names;
@@ -90,7 +97,8 @@ WordListDataSet load_data(const LoadOptions& options) {
 }
 
 WordIndex get_word_index(const WordIndexOptions& options) {
-  const std::string path = require_data_file(kImdb, options.path, options.data_dir, acl_names());
+  const std::string path =
+      require_data_file(kImdbWords, options.path, options.data_dir, acl_names());
   if (path.ends_with(".json")) return read_word_index(path);
   {
     LastWords& last = last_words();

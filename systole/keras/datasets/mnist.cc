@@ -47,22 +47,27 @@ DataPart checked_part(const std::string& path, Tensor images, Tensor labels) {
   return {.x = std::move(images), .y = std::move(labels)};
 }
 
+// `others`: names of files with the whole data set, which were searched for before.
 DataPart read_idx_part(const DataSource& source, const std::vector<std::string>& folders,
-                       const std::string& part) {
-  const std::vector<std::string> image_names = idx_names(part + "-images", "3");
-  const std::vector<std::string> label_names = idx_names(part + "-labels", "1");
-  const std::string images = find_data_file(folders, image_names);
-  if (images.empty()) throw_no_data(source, folders, image_names);
-  const std::string labels = find_data_file(folders, label_names);
-  if (labels.empty()) throw_no_data(source, folders, label_names);
+                       const std::string& part, const std::vector<std::string>& others) {
+  const auto find = [&](const std::vector<std::string>& names) {
+    std::string found = find_data_file(folders, names);
+    if (!found.empty()) return found;
+    std::vector<std::string> all = others;
+    all.insert(all.end(), names.begin(), names.end());
+    throw_no_data(source, folders, all);
+  };
+  const std::string images = find(idx_names(part + "-images", "3"));
+  const std::string labels = find(idx_names(part + "-labels", "1"));
   FileSystem& files = default_file_system();
   return checked_part(images, read_idx(files, images), read_idx(files, labels));
 }
 
-DataSet read_idx_files(const DataSource& source, const std::string& data_dir) {
+DataSet read_idx_files(const DataSource& source, const std::string& data_dir,
+                       const std::vector<std::string>& others = {}) {
   const std::vector<std::string> folders = own_folders(source, data_dir);
-  DataPart train = read_idx_part(source, folders, "train");
-  return {.train = std::move(train), .test = read_idx_part(source, folders, "t10k")};
+  DataPart train = read_idx_part(source, folders, "train", others);
+  return {.train = std::move(train), .test = read_idx_part(source, folders, "t10k", others)};
 }
 
 }  // namespace
@@ -74,7 +79,7 @@ DataSet mnist::load_data(const LoadOptions& options) {
       throw_no_data(kMnist, {parent_path(path)}, {base_name(path)});
     }
     path = find_data_file(data_folders(kMnist, options.data_dir), {options.path});
-    if (path.empty()) return read_idx_files(kMnist, options.data_dir);
+    if (path.empty()) return read_idx_files(kMnist, options.data_dir, {options.path});
   }
   const NpzFile file(default_file_system(), path);
   DataPart train = checked_part(path, file.array("x_train"), file.array("y_train"));

@@ -1,6 +1,8 @@
 #include "systole/keras/files/saving.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -44,22 +46,44 @@ void check_overwrite(bool overwrite, bool exists, const std::string& path) {
   throw make_error(Code::already_exists, "{}: the file exists, expected overwrite = true", path);
 }
 
-// Errors: FAILED_PRECONDITION for a model that was not given a shape.
-void check_has_weights(const Model& model) {
+// `what`: "save" or "load". Errors: FAILED_PRECONDITION for a model that was not given a shape.
+void check_has_weights(const Model& model, std::string_view what) {
   if (!model.weights().empty() || model.definition()->built()) return;
   const auto* network = dynamic_cast<const NetworkDefinition*>(model.definition().get());
   if (network != nullptr && network->outputs().size() > 0) return;
   throw failed_precondition(
-      "Unable to save weights of model '{}', which has not created its variables yet: give its "
-      "input "
+      "Unable to {} weights of model '{}', which has not created its variables yet: give its input "
       "shape, or call it on data first",
-      model.name());
+      what, model.name());
+}
+
+// The file that a symbolic link names, else `path`. Errors: FAILED_PRECONDITION for what is there
+// and is no regular file, such as a device.
+std::string file_to_replace(const std::string& path) {
+  constexpr std::string_view kFileScheme = "file://";
+  const bool with_scheme = path.starts_with(kFileScheme);
+  if (!with_scheme && !path_scheme(path).empty()) return path;
+  std::filesystem::path file = with_scheme ? path.substr(kFileScheme.size()) : path;
+  std::error_code failed;
+  constexpr int kMaxLinks = 40;  // as Linux
+  for (int links = 0; std::filesystem::is_symlink(file, failed); ++links) {
+    if (links == kMaxLinks) throw invalid_argument("{}: got a loop of symbolic links", path);
+    file = file.parent_path() / std::filesystem::read_symlink(file);
+  }
+  const std::filesystem::file_status status = std::filesystem::status(file, failed);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw failed_precondition("{}: cannot save, got a {}, expected a regular file", path,
+                              std::filesystem::is_directory(status) ? "directory"
+                                                                    : "device, pipe or socket");
+  }
+  return with_scheme ? std::string(kFileScheme) + file.string() : file.string();
 }
 
 void write_h5(FileSystem& files, const std::string& path, Hdf5Writer& file) {
+  const std::string target = file_to_replace(path);
   const std::string bytes = file.finish();
-  files.make_directories(parent_path(path));
-  write_file_atomically(files, path, bytes);
+  files.make_directories(parent_path(target));
+  write_file_atomically(files, target, bytes);
 }
 
 void write_training(Hdf5Writer& file, const Model& model) {
@@ -73,7 +97,7 @@ void write_training(Hdf5Writer& file, const Model& model) {
         "save file. You will have to compile your model again after loading it.");
     return;
   }
-  file.set_string("", "training_config", training_config_of(trainer->options()).dump());
+  file.set_string("", "training_config", training_config_of(trainer->options(), model.output_names()).dump());
   write_optimizer_state(file, *optimizer.definition());
 }
 
@@ -111,7 +135,7 @@ void save_model(const Model& model, const std::string& path, const SaveOptions& 
         "Currently `save` requires model to be a graph network. Consider using `save_weights`, in "
         "order to save the weights of the model.");
   }
-  check_has_weights(model);
+  check_has_weights(model, "save");
   FileSystem& files = default_file_system();
   check_overwrite(options.overwrite, files.exists(path), path);
   Hdf5Writer file(path);
@@ -143,7 +167,7 @@ Model load_model(const std::string& path, const LoadModelOptions& options) {
 }
 
 void save_weights(const Model& model, const std::string& path, const SaveWeightsOptions& options) {
-  check_has_weights(model);
+  check_has_weights(model, "save");
   FileSystem& files = default_file_system();
   if (!wants_h5(path, options.save_format)) {
     check_overwrite(options.overwrite, bundle_exists(files, path), path);
@@ -176,6 +200,7 @@ LoadReport load_weights(const Model& model, const std::string& path,
           "TensorFlow-formatted weights (got by_name=True to load_weights).",
           path);
     }
+    check_has_weights(model, "load");
     return read_tf_weights(files, path, *model.model());
   }
   const Hdf5Reader file(files, path);

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/graph.h"
@@ -210,6 +212,58 @@ TEST_F(SavingTest, CompileOptionsSurvive) {
   EXPECT_EQ(got.weighted_metrics.at(0).name(), "mae");
 }
 
+TEST_F(SavingTest, MetricsKeepTheirArguments) {
+  const KerasTensor input = Input({2});
+  const Model model(input, {layers::Dense(3, {.name = "a"})(input),
+                            layers::Dense(1, {.name = "b"})(input)});
+  model.compile({.optimizer = "sgd",
+                 .loss = "mse",
+                 .metrics = {top_k_categorical_accuracy(2), "mae"},
+                 .output_metrics = {{"b", {metrics::BinaryAccuracy("hits")}}},
+                 .weighted_metrics = {sparse_top_k_categorical_accuracy(5)},
+                 .sample_weight_mode = std::map<std::string, std::string>{{"a", ""}},
+                 .weight_rule = WeightRule::count_of_weighted});
+  model.save(folder_ / "model.h5");
+  const Model loaded = load_model(folder_ / "model.h5");
+  const CompileOptions& options = loaded.trainer().options();
+  EXPECT_EQ(options.weight_rule, WeightRule::count_of_weighted);
+  EXPECT_EQ(options.sample_weight_mode.named().count("a"), 1U);
+  EXPECT_EQ(loaded.metrics_names(), model.metrics_names());
+  const std::vector<MetricSpec>& of_b = options.output_metrics.at("b");
+  ASSERT_EQ(of_b.size(), 3U);
+  EXPECT_EQ(metric_to_json(of_b[0]).at("config").at("k"), 2);
+  EXPECT_EQ(of_b[2].name(), "hits");
+  EXPECT_TRUE(of_b[2].is_running());
+  EXPECT_EQ(metric_to_json(options.weighted_metrics.at(0)), "sparse_top_k_categorical_accuracy");
+}
+
+TEST_F(SavingTest, TemporalWeightsSurvive) {
+  const Sequential model({layers::LSTM(3, {.return_sequences = true, .input_shape = Shape{4, 2}})});
+  model.compile({.optimizer = "sgd", .loss = "mse", .sample_weight_mode = "temporal"});
+  model.save(folder_ / "model.h5");
+  const Model loaded = load_model(folder_ / "model.h5");
+  EXPECT_EQ(loaded.trainer().options().sample_weight_mode.of(0, 1, "lstm"), "temporal");
+}
+
+TEST_F(SavingTest, WarnsOfMetricsThatNeedANameToBeLoaded) {
+  const auto gap = [](const Output& t, const Output& p) { return reduce_max(p - t, {.axis = {-1}}); };
+  const Sequential model = small_model();
+  model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {metrics::Mean("gap", gap)}});
+  const LogCapture log;
+  model.save(folder_ / "model.h5");
+  EXPECT_THAT(log.messages(), ElementsAre(HasSubstr("metric 'gap': a function is saved by its "
+                                                    "name only")));
+  EXPECT_THAT(error_of([&] { load_model(folder_ / "model.h5"); }),
+              HasSubstr("Unknown metric function:gap"));
+  static const bool registered = [&] {
+    register_metric("gap", gap);
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+  const Model loaded = load_model(folder_ / "model.h5");
+  EXPECT_TRUE(loaded.trainer().options().metrics.at(0).is_running());
+}
+
 TEST_F(SavingTest, FunctionsWithoutNamesAreErrors) {
   const Sequential model = small_model();
   model.compile({.optimizer = "sgd", .loss = [](const Output& t, const Output& p) {
@@ -335,6 +389,50 @@ TEST_F(SavingTest, TensorFlowFormat) {
   const Sequential wrong = small_model();
   EXPECT_THAT(error_of([&] { wrong.load_weights(folder_ / "ckpt/w"); }),
               HasSubstr("no object 'layer_with_weights-0/kernel' for weight"));
+}
+
+// A model of a class that makes its weights when it is called.
+class LateModel : public ModelDefinition {
+ public:
+  std::string class_name() const override { return "LateModel"; }
+  std::vector<Layer> layers() const override { return {dense_}; }
+  std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
+    return dense_.definition()->apply(context, inputs);
+  }
+
+ private:
+  const layers::Dense dense_{2};
+};
+
+TEST_F(SavingTest, WeightsOfAModelThatIsNotBuilt) {
+  const Model model(std::make_shared<LateModel>());
+  model.predict(sample_inputs(2));
+  for (const char* path : {"w.h5", "w"}) {
+    model.save_weights(folder_ / path);
+    const Model other(std::make_shared<LateModel>());
+    EXPECT_NE(error_of([&] { other.load_weights(folder_ / path); }), "") << path;
+    other.predict(sample_inputs(2));
+    other.load_weights(folder_ / path);
+    expect_same_weights(other, model);
+  }
+  const Model other(std::make_shared<LateModel>());
+  EXPECT_THAT(error_of([&] { other.load_weights(folder_ / "w"); }),
+              HasSubstr("Unable to load weights of model 'late_model"));
+}
+
+TEST_F(SavingTest, LinksAreFollowed) {
+  const Sequential model = small_model();
+  std::filesystem::create_directory(folder_ / "disk");
+  std::filesystem::create_symlink("disk/real.h5", folder_ / "link.h5");
+  for (int i = 0; i < 2; ++i) {  // the target is made, then replaced
+    model.save(folder_ / "link.h5");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link.h5"));
+    expect_same_weights(load_model(folder_ / "disk/real.h5"), model);
+  }
+  EXPECT_THAT(error_of([&] { model.save_weights("/dev/null", {.save_format = "h5"}); }),
+              HasSubstr("/dev/null: cannot save, got a device, pipe or socket, expected a regular "
+                        "file"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST_F(SavingTest, FormatsByPathAndName) {

@@ -1,6 +1,7 @@
 #include "systole/keras/files/training_config.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -48,9 +49,16 @@ PerOutput<T> per_output_from(const Json& json, F&& from_json) {
   return from_json(json);
 }
 
+// "sum_of_weights", the default and Keras's, is left out.
+constexpr const char* kWeightRule = "weight_rule";
+constexpr const char* kCountOfWeighted = "count_of_weighted";
+
+Json mode_json(const std::string& mode) { return mode.empty() ? Json(nullptr) : Json(mode); }
+std::string mode_from(const Json& json) { return json.is_null() ? "" : json.get<std::string>(); }
+
 Json metrics_json(const std::vector<MetricSpec>& metrics) {
   Json names = Json::array();
-  for (const MetricSpec& metric : metrics) names.push_back(metric.name());
+  for (const MetricSpec& metric : metrics) names.push_back(metric_to_json(metric));
   return names;
 }
 
@@ -58,7 +66,9 @@ Json metrics_json(const std::vector<MetricSpec>& metrics) {
 void add_metrics(const Json& json, std::vector<MetricSpec>& metrics) {
   if (json.is_null()) return;
   if (!json.is_array()) {
-    metrics.emplace_back(function_name_from_config(json));
+    std::optional<MetricSpec> of_class = metric_from_class(json);
+    metrics.push_back(of_class ? *std::move(of_class)
+                               : MetricSpec(function_name_from_config(json)));
     return;
   }
   for (const Json& item : json) add_metrics(item, metrics);
@@ -70,23 +80,27 @@ LossSpec loss_from(const Json& json) {
 
 }  // namespace
 
-Json training_config_of(const CompileOptions& options) {
+Json training_config_of(const CompileOptions& options, const std::vector<std::string>& outputs) {
   Json metrics = metrics_json(options.metrics);
   if (!options.output_metrics.empty()) {
+    const Json of_all = std::move(metrics);
     metrics = Json::object();
+    for (const std::string& output : outputs) metrics[output] = of_all;
     for (const auto& [output, of_output] : options.output_metrics) {
-      metrics[output] = metrics_json(of_output);
+      for (Json& metric : metrics_json(of_output)) metrics[output].push_back(std::move(metric));
     }
   }
-  return {
+  Json config = {
       {"optimizer_config",
        {{"class_name", options.optimizer->class_name()}, {"config", options.optimizer->config()}}},
       {"loss", per_output_json(options.loss, loss_json)},
       {"metrics", std::move(metrics)},
       {"weighted_metrics",
        options.weighted_metrics.empty() ? Json(nullptr) : metrics_json(options.weighted_metrics)},
-      {"sample_weight_mode", nullptr},
+      {"sample_weight_mode", per_output_json(options.sample_weight_mode, mode_json)},
       {"loss_weights", per_output_json(options.loss_weights, number_json)}};
+  if (options.weight_rule == WeightRule::count_of_weighted) config[kWeightRule] = kCountOfWeighted;
+  return config;
 }
 
 CompileOptions compile_options_from(const Json& config) {
@@ -106,6 +120,11 @@ CompileOptions compile_options_from(const Json& config) {
     add_metrics(config.value("weighted_metrics", Json()), options.weighted_metrics);
     options.loss_weights = per_output_from<double>(
         config.value("loss_weights", Json()), [](const Json& json) { return json.get<double>(); });
+    options.sample_weight_mode =
+        per_output_from<std::string>(config.value("sample_weight_mode", Json()), mode_from);
+    if (config.value(kWeightRule, Json()) == Json(kCountOfWeighted)) {
+      options.weight_rule = WeightRule::count_of_weighted;
+    }
   } catch (const nlohmann::json::exception& error) {
     throw invalid_argument("training_config: got a configuration that is not Keras's ({})",
                            error.what());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -38,23 +39,66 @@ Output in_top_k(const Output& label_value, const Output& p, int64_t k) {
   return cast(less(larger, static_cast<double>(k)), DType::f32);
 }
 
-MetricFn top_k_accuracy(int64_t k, bool sparse) {
-  return [k, sparse](const Output& t, const Output& p) {
+constexpr int64_t kDefaultTopK = 5;
+
+struct TopKAccuracy {
+  int64_t k = kDefaultTopK;
+  bool sparse = false;
+
+  Output operator()(const Output& t, const Output& p) const {
     const Output labels = sparse ? cast(sparse_labels(t, p), DType::s64) : argmax(t, {.axis = -1});
     const Output chosen = one_hot(labels, p.shape()[p.shape().rank() - 1]);
     return in_top_k(reduce_sum(chosen * p, {.axis = -1}), p, k);
-  };
-}
+  }
+};
 
 std::map<std::string, MetricFn>& metric_table() {
   static std::map<std::string, MetricFn> functions = {
       {"binary_accuracy", binary_accuracy},
       {"categorical_accuracy", categorical_accuracy},
       {"sparse_categorical_accuracy", sparse_categorical_accuracy},
-      {"top_k_categorical_accuracy", top_k_accuracy(5, /*sparse=*/false)},
-      {"sparse_top_k_categorical_accuracy", top_k_accuracy(5, /*sparse=*/true)},
+      {"top_k_categorical_accuracy", TopKAccuracy{.sparse = false}},
+      {"sparse_top_k_categorical_accuracy", TopKAccuracy{.sparse = true}},
   };
   return functions;
+}
+
+using MetricFunction = Output (*)(const Output&, const Output&);
+using MakeMetric = MetricSpec (*)(std::string name);
+
+// Classes of metrics as objects, with what they average.
+struct MetricClass {
+  const char* name;
+  const char* default_name;
+  MetricFunction function;
+  MakeMetric make;
+};
+constexpr MetricClass kMetricClasses[] = {
+    {"BinaryAccuracy", "binary_accuracy", binary_accuracy, metrics::BinaryAccuracy},
+    {"CategoricalAccuracy", "categorical_accuracy", categorical_accuracy, metrics::CategoricalAccuracy},
+    {"SparseCategoricalAccuracy", "sparse_categorical_accuracy", sparse_categorical_accuracy, metrics::SparseCategoricalAccuracy},
+};
+constexpr const char* kMeanClass = "MeanMetricWrapper";
+constexpr const char* kTopKClass = "TopKCategoricalAccuracy";
+constexpr const char* kSparseTopKClass = "SparseTopKCategoricalAccuracy";
+
+// A registered function of the name is taken for the metric's own if both have one type: functions
+// themselves cannot be compared.
+void warn_of_unknown_function(const MetricSpec& metric) {
+  if (!metric.has_function()) return;
+  const auto it = metric_table().find(metric.name());
+  if (it != metric_table().end() &&
+      it->second.target_type() == metric.function().target_type()) {
+    return;
+  }
+  log_once(LogLevel::warning,
+           "metric '{}': a function is saved by its name only; register_metric() must name it "
+           "before the file is loaded, or load_model must not compile: {{.compile = false}}",
+           metric.name());
+}
+
+Json class_json(const char* class_name, Json config) {
+  return {{"class_name", class_name}, {"config", std::move(config)}};
 }
 
 bool is_loss(const std::string& name) {
@@ -135,10 +179,52 @@ void register_metric(const std::string& name, MetricFn function) {
 }
 
 MetricSpec top_k_categorical_accuracy(int64_t k) {
-  return {"top_k_categorical_accuracy", top_k_accuracy(k, /*sparse=*/false)};
+  return {"top_k_categorical_accuracy", TopKAccuracy{.k = k, .sparse = false}};
 }
 MetricSpec sparse_top_k_categorical_accuracy(int64_t k) {
-  return {"sparse_top_k_categorical_accuracy", top_k_accuracy(k, /*sparse=*/true)};
+  return {"sparse_top_k_categorical_accuracy", TopKAccuracy{.k = k, .sparse = true}};
+}
+
+Json metric_to_json(const MetricSpec& metric) {
+  if (const auto* const top = metric.function().target<TopKAccuracy>()) {
+    if (top->k == kDefaultTopK) return metric.name();
+    return class_json(top->sparse ? kSparseTopKClass : kTopKClass,
+                      {{"name", metric.name()}, {"k", top->k}});
+  }
+  if (metric.is_running()) {
+    const auto* const function = metric.function().target<MetricFunction>();
+    for (const MetricClass& known : kMetricClasses) {
+      if (function != nullptr && *function == known.function) {
+        return class_json(known.name, {{"name", metric.name()}});
+      }
+    }
+  }
+  warn_of_unknown_function(metric);
+  if (!metric.is_running()) return metric.name();
+  return class_json(kMeanClass, {{"name", metric.name()}, {"fn", metric.name()}});
+}
+
+std::optional<MetricSpec> metric_from_class(const Json& json) {
+  if (!json.is_object() || !json.contains("class_name") || !json.contains("config")) return {};
+  const Json& config = json.at("config");
+  if (!json.at("class_name").is_string() || !config.is_object()) return {};
+  const auto class_name = json.at("class_name").get<std::string>();
+  try {
+    for (const MetricClass& known : kMetricClasses) {
+      if (class_name == known.name) return known.make(config.value("name", std::string(known.default_name)));
+    }
+    if (class_name == kTopKClass) return top_k_categorical_accuracy(config.value("k", kDefaultTopK));
+    if (class_name == kSparseTopKClass) {
+      return sparse_top_k_categorical_accuracy(config.value("k", kDefaultTopK));
+    }
+    if (class_name == kMeanClass && config.contains("fn") && config.at("fn") == config.at("name")) {
+      return MetricSpec(config.at("fn").get<std::string>()).running();
+    }
+  } catch (const Json::exception&) {
+    throw invalid_argument("metric {}: arguments, got {}, expected a name and numbers", class_name,
+                           config.dump());
+  }
+  return {};
 }
 
 namespace metrics {

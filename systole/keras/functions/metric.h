@@ -3,10 +3,12 @@
 
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "systole/keras/functions/loss.h"
+#include "systole/keras/json.h"
 
 namespace systole::keras {
 
@@ -23,6 +25,10 @@ class MetricSpec {
 
   const std::string& name() const { return name_; }
   bool has_function() const { return function_ != nullptr; }
+  // Null where the metric is known by its name alone.
+  const MetricFn& function() const { return function_; }
+  // Whether it is a metric as an object: see namespace metrics.
+  bool is_running() const { return running_; }
   // The metric as an object: see namespace metrics.
   MetricSpec running() const {
     MetricSpec made = *this;
@@ -52,6 +58,14 @@ class MetricSpec {
 
 void register_metric(const std::string& name, MetricFn function);
 std::vector<std::string> metric_names();
+
+// The metric as files have it: its name, or its class and arguments, {"class_name": ..., "config":
+// ...}, for an object and for a k other than 5. Warns of a function that load_model() cannot find
+// by the name.
+Json metric_to_json(const MetricSpec& metric);
+// The metric of a class and its arguments, also as TensorFlow 2 writes them; nullopt for other
+// values. Errors: INVALID_ARGUMENT for arguments of another type.
+std::optional<MetricSpec> metric_from_class(const Json& json);
 
 // Whether the class is among the k most likely ones.
 MetricSpec top_k_categorical_accuracy(int64_t k = 5);

@@ -12,7 +12,9 @@ class ActivationFunctionLayer : public LayerOf<ActivationFunctionLayer, Activati
     return {required("activation", &O::activation)};
   }
 
-  explicit ActivationFunctionLayer(ActivationOptions options) : LayerOf(std::move(options)) {}
+  explicit ActivationFunctionLayer(ActivationOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
   MaskSupport mask_support() const override { return MaskSupport::pass; }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {
     return {options_.activation(inputs.at(0))};

@@ -16,6 +16,7 @@ class ActivityRegularizationLayer
 
   explicit ActivityRegularizationLayer(ActivityRegularizationOptions options)
       : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     set_activity_regularizer(regularizers::L1L2(options_.l1, options_.l2).function());
   }
 

@@ -22,6 +22,7 @@ class AlphaDropoutLayer : public LayerOf<AlphaDropoutLayer, AlphaDropoutOptions>
 
   explicit AlphaDropoutLayer(AlphaDropoutOptions options)
       : LayerOf(std::move(options)), seed_(options_.seed ? *options_.seed : next_seed()) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     if (!(options_.rate >= 0 && options_.rate < 1)) {
       throw invalid_argument("AlphaDropout: rate, got {}, expected a number in [0, 1)",
                              options_.rate);

@@ -49,6 +49,29 @@ TEST(CoreLayersTest, RefuseWhatDoesNotFit) {
               HasSubstr("should be defined. Found `None`"));
   EXPECT_THAT(error_of([] { layers::LSTM(3)(Input({4})); }),
               HasSubstr("expected ndim=3, found ndim=2"));
+  const layers::Dense dense(3, {.name = "dense"});
+  static_cast<void>(dense(Input({4})));
+  EXPECT_THAT(error_of([&] { dense(Input({5})); }),
+              HasSubstr("layer dense is incompatible with the layer: expected axis -1 of the input "
+                        "to have size 4, got 5. Full shape received: (None, 5)"));
+  EXPECT_THAT(error_of([] {
+                layers::Dense(3, {.name = "ids"})(Input({4}, {.dtype = DType::s32}));
+              }),
+              HasSubstr("Layer ids: Unable to build `Dense` layer with an input of non-floating "
+                        "point dtype s32"));
+}
+
+TEST(CoreLayersTest, RefuseTensorsThatTheyWouldIgnore) {
+  const KerasTensor a = Input({4, 4, 3});
+  for (const Layer& layer : std::vector<Layer>{
+           layers::Dense(3, {.name = "l"}), layers::Conv2D(2, 3, {.name = "l"}),
+           layers::Flatten({.name = "l"}), layers::Activation("relu", {.name = "l"}),
+           layers::Dropout(0.5, {.name = "l"}), layers::BatchNormalization({.name = "l"}),
+           layers::MaxPooling2D(2, {.name = "l"})}) {
+    EXPECT_THAT(error_of([&] { layer({a, a}); }),
+                HasSubstr("Layer l expects 1 inputs, but it received 2 input tensors."));
+    EXPECT_THAT(error_of([&] { layer(KerasTensors{}); }), HasSubstr("Layer l: got no input tensor"));
+  }
 }
 
 TEST(CoreLayersTest, DropoutKeepsTheMeanInTrainingAndDoesNothingAfter) {

@@ -55,6 +55,12 @@ class DenseLayer : public LayerOf<DenseLayer, DenseOptions> {
 
   std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
     const Output& x = inputs.at(0);
+    if (!is_floating(x.dtype())) {
+      throw invalid_argument(
+          "Layer {}: Unable to build `Dense` layer with an input of non-floating point dtype {}, "
+          "expected f32",
+          name(), dtype_info(x.dtype()).name);
+    }
     const int rank = x.shape().rank();
     const Output kernel = context.value(kernel_);
     Output y = rank == 2 ? matmul(x, kernel) : tensordot(x, kernel, {{rank - 1}, {0}});

@@ -20,6 +20,7 @@ class DropoutLayer : public LayerOf<DropoutLayer, DropoutOptions> {
 
   explicit DropoutLayer(DropoutOptions options)
       : LayerOf(std::move(options)), seed_(options_.seed ? *options_.seed : next_seed()) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     if (!(options_.rate >= 0 && options_.rate < 1)) {
       throw invalid_argument("Dropout: rate, got {}, expected a number in [0, 1)", options_.rate);
     }

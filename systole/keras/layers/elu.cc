@@ -13,7 +13,9 @@ class EluLayer : public LayerOf<EluLayer, ELUOptions> {
     return {field("alpha", &O::alpha)};
   }
 
-  explicit EluLayer(ELUOptions options) : LayerOf(std::move(options)) {}
+  explicit EluLayer(ELUOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
 
   MaskSupport mask_support() const override { return MaskSupport::pass; }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {

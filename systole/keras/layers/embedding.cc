@@ -22,6 +22,7 @@ class EmbeddingLayer : public LayerOf<EmbeddingLayer, EmbeddingOptions> {
   }
 
   explicit EmbeddingLayer(EmbeddingOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     check_layer_size(kClassName, "input_dim", options_.input_dim);
     check_layer_size(kClassName, "output_dim", options_.output_dim);
     set_activity_regularizer(options_.activity_regularizer.function());

@@ -20,6 +20,7 @@ class GaussianDropoutLayer : public LayerOf<GaussianDropoutLayer, GaussianDropou
 
   explicit GaussianDropoutLayer(GaussianDropoutOptions options)
       : LayerOf(std::move(options)), seed_(options_.seed ? *options_.seed : next_seed()) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     if (!(options_.rate >= 0 && options_.rate < 1)) {
       throw invalid_argument("GaussianDropout: rate, got {}, expected a number in [0, 1)",
                              options_.rate);

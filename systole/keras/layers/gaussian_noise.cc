@@ -18,6 +18,7 @@ class GaussianNoiseLayer : public LayerOf<GaussianNoiseLayer, GaussianNoiseOptio
 
   explicit GaussianNoiseLayer(GaussianNoiseOptions options)
       : LayerOf(std::move(options)), seed_(options_.seed ? *options_.seed : next_seed()) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     if (!(options_.stddev >= 0)) {
       throw invalid_argument("GaussianNoise: stddev, got {}, expected at least 0", options_.stddev);
     }

@@ -13,7 +13,9 @@ class LeakyReluLayer : public LayerOf<LeakyReluLayer, LeakyReLUOptions> {
     return {field("alpha", &O::alpha)};
   }
 
-  explicit LeakyReluLayer(LeakyReLUOptions options) : LayerOf(std::move(options)) {}
+  explicit LeakyReluLayer(LeakyReLUOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
 
   MaskSupport mask_support() const override { return MaskSupport::pass; }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {

@@ -14,7 +14,9 @@ class MaskingLayer : public LayerOf<MaskingLayer, MaskingOptions> {
     return {field("mask_value", &O::mask_value)};
   }
 
-  explicit MaskingLayer(MaskingOptions options) : LayerOf(std::move(options)) {}
+  explicit MaskingLayer(MaskingOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
   MaskSupport mask_support() const override { return MaskSupport::custom; }
   std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
     const Output& x = inputs.at(0);

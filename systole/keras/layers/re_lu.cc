@@ -15,6 +15,7 @@ class ReluLayer : public LayerOf<ReluLayer, ReLUOptions> {
   }
 
   explicit ReluLayer(ReLUOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
     if (options_.max_value && !(*options_.max_value >= 0)) {
       throw invalid_argument("max_value of Relu layer cannot be negative value: {}",
                              *options_.max_value);

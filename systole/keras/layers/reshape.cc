@@ -13,7 +13,9 @@ class ReshapeLayer : public LayerOf<ReshapeLayer, ReshapeOptions> {
     return {required("target_shape", &O::target_shape)};
   }
 
-  explicit ReshapeLayer(ReshapeOptions options) : LayerOf(std::move(options)) {}
+  explicit ReshapeLayer(ReshapeOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {
     const Output& x = inputs.at(0);
     int64_t total = 1;

@@ -39,7 +39,6 @@ RNNOptions with_cell(RNNOptions options, const Layer& cell) {
 
 Layer named_cell(const std::shared_ptr<RecurrentCell>& cell) {
   if (!cell) throw invalid_argument("RNN: cell, got null, expected a cell");
-  if (cell->name().empty()) cell->set_name(unique_layer_name(cell->class_name()));
   return Layer(cell);
 }
 

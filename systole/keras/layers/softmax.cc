@@ -13,7 +13,9 @@ class SoftmaxLayer : public LayerOf<SoftmaxLayer, SoftmaxOptions> {
     return {field("axis", &O::axis)};
   }
 
-  explicit SoftmaxLayer(SoftmaxOptions options) : LayerOf(std::move(options)) {}
+  explicit SoftmaxLayer(SoftmaxOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
 
   MaskSupport mask_support() const override { return MaskSupport::pass; }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {

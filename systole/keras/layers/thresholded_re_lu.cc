@@ -13,7 +13,9 @@ class ThresholdedReluLayer : public LayerOf<ThresholdedReluLayer, ThresholdedReL
     return {field("theta", &O::theta)};
   }
 
-  explicit ThresholdedReluLayer(ThresholdedReLUOptions options) : LayerOf(std::move(options)) {}
+  explicit ThresholdedReluLayer(ThresholdedReLUOptions options) : LayerOf(std::move(options)) {
+    input_specs_ = {InputSpec{}};  // one, of any shape
+  }
 
   MaskSupport mask_support() const override { return MaskSupport::pass; }
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {

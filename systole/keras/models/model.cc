@@ -1,5 +1,7 @@
 #include "systole/keras/models/model.h"
 
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "systole/base/error.h"
@@ -30,7 +32,8 @@ double Scores::operator[](std::string_view name) const {
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return values[i];
   }
-  throw not_found("no score '{}'{}", name, did_you_mean(name, names));
+  throw not_found("no score '{}', expected one of {}{}", name, fmt::join(names, ", "),
+                  did_you_mean(name, names));
 }
 
 Model::Model(KerasTensors inputs, KerasTensors outputs, const ModelOptions& options)
@@ -38,7 +41,7 @@ Model::Model(KerasTensors inputs, KerasTensors outputs, const ModelOptions& opti
                   options.name)) {}
 
 Model::Model(const std::shared_ptr<ModelDefinition>& definition)
-    : Layer(definition->name().empty() ? named(definition, "") : definition) {}
+    : Layer(definition) {}
 
 std::shared_ptr<ModelDefinition> Model::model() const {
   return std::static_pointer_cast<ModelDefinition>(definition());

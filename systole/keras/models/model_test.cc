@@ -3,11 +3,13 @@
 
 #include <cmath>
 
+#include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/layer_class.h"
 
 namespace systole::keras {
 namespace {
@@ -155,6 +157,8 @@ class Scale : public LayerDefinition {
     return {inputs[0] * context.value(scale_)};
   }
 
+  Json config() const override { return common_config(*this); }
+
  private:
   WeightPtr scale_;
 };
@@ -234,10 +238,11 @@ TEST_F(ModelTest, LayersTakeShapesAndWeights) {
 }
 
 TEST_F(ModelTest, LayersOfAProgramTrain) {
-  const auto scale = std::make_shared<Scale>();
-  scale->set_name("scale");
   const KerasTensor input = Input({3});
-  const Model model(input, Layer(scale)(input));
+  const Layer scale(std::make_shared<Scale>());
+  EXPECT_EQ(scale.name(), "scale");
+  EXPECT_EQ(Layer(std::make_shared<Scale>()).name(), "scale_1");
+  const Model model(input, scale(input));
   const Tensor x = normal({64, 3}, 5);
   EXPECT_TRUE(model.predict(x).identical(x));
   Tensor y(DType::f32, {64, 3});
@@ -249,9 +254,77 @@ TEST_F(ModelTest, LayersOfAProgramTrain) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(model.get_weights()[0].data<float>()[i], static_cast<float>(i), 0.01);
   }
+  static const bool registered = [] {
+    register_layer_class({.name = "Scale", .from_config = [](const Json& given) {
+                            Json config = given;
+                            const CommonArguments common = take_common_arguments(config);
+                            auto layer = std::make_shared<Scale>();
+                            apply_common(*layer, common);
+                            return layer;
+                          }});
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+  model.save("mem://layers_of_a_program.h5");
+  const Model again = load_model("mem://layers_of_a_program.h5");
+  EXPECT_EQ(again.layers()[1].name(), "scale");
+  EXPECT_TRUE(again.predict(x).identical(model.predict(x)));
+}
+
+// A subclass that gives all its inputs to a layer that takes one.
+TEST_F(ModelTest, ModelsOfAProgramRefuseInputsThatTheyWouldIgnore) {
+  const Model model(std::make_shared<TwoTowers>());
+  const Tensor x = normal({4, 3}, 8);
+  EXPECT_THAT(systole::testing::error_of([&] {
+                model.predict(std::vector<Tensor>{x, x});
+              }),
+              ::testing::HasSubstr("expects 1 inputs, but it received 2 input tensors."));
+}
+
+TEST_F(ModelTest, TellsTheNamesOfMetricsBeforeTheFirstStep) {
+  const KerasTensor input = Input({-1, 3});
+  const KerasTensors x = layers::LSTM(4)(input);
+  const Model model(input, {layers::Dense(1, {.name = "a"})(x),
+                            layers::Dense(2, {.activation = "softmax", .name = "b"})(x)});
+  model.compile({.optimizer = "sgd",
+                 .loss = std::vector<LossSpec>{"mse", "sparse_categorical_crossentropy"},
+                 .metrics = {"accuracy"}});
+  const std::vector<std::string> names = model.metrics_names();
+  EXPECT_EQ(names, (std::vector<std::string>{"loss", "a_loss", "b_loss", "a_acc", "b_acc"}));
+  model.test_on_batch(normal({2, 5, 3}, 1),
+                      std::vector<Tensor>{normal({2, 1}, 2), Tensor::zeros(DType::f32, {2, 1})});
+  EXPECT_EQ(model.metrics_names(), names);
+}
+
+TEST_F(ModelTest, WarnsOfTrainableThatWasSetAfterCompile) {
+  const Sequential model({layers::Dense(2, {.input_shape = Shape{3}}), layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor x = normal({8, 3}, 1);
+  const Tensor y = normal({8, 1}, 2);
+  const LogCapture log;
+  model.train_on_batch(x, y);
+  model.layers()[0].set_trainable(false);
+  EXPECT_THAT(log.messages(), ::testing::IsEmpty());
+  model.train_on_batch(x, y);
+  EXPECT_THAT(log.messages(), ::testing::ElementsAre(::testing::HasSubstr(
+                                  "Discrepancy between trainable weights and collected")));
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor before = model.get_weights()[2].clone();  // weights that do not train come last
+  model.train_on_batch(x, y);
+  EXPECT_TRUE(model.get_weights()[2].identical(before));
+  EXPECT_EQ(log.messages().size(), 1U);
+}
+
+TEST_F(ModelTest, SummaryOfAModelWithoutShapesSaysSo) {
+  std::string text;
+  Sequential({layers::Dense(2)}).summary([&](const std::string& line) { text += line; });
+  EXPECT_THAT(text, ::testing::HasSubstr("Not built yet: give the first layer an input_shape"));
 }
 
 TEST_F(ModelTest, ErrorsNameWhatIsWrong) {
+  const Scores scores{.names = {"loss", "acc"}, .values = {1, 2}};
+  EXPECT_THAT(systole::testing::error_of([&] { static_cast<void>(scores["accuracy"]); }),
+              ::testing::HasSubstr("no score 'accuracy', expected one of loss, acc"));
   Sequential model({layers::Dense(2, {.input_shape = Shape{4}})});
   EXPECT_THAT(systole::testing::error_of([&] {
                 model.fit(normal({3, 4}, 1), normal({3, 2}, 1));

@@ -7,9 +7,11 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/suggest.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/seed.h"
 #include "systole/keras/training/fit.h"
+#include "systole/keras/training/step_values.h"
 #include "systole/train/loop/signals.h"
 
 namespace systole::keras {
@@ -35,7 +37,17 @@ void check_metric_name(const MetricSpec& metric) {
                   did_you_mean(metric.name(), known));
 }
 
+void check_sample_weight_mode(const std::string& mode) {
+  if (mode.empty() || mode == "temporal") return;
+  throw invalid_argument(
+      "sample_weight_mode, got '{}', expected \"temporal\", or \"\" for weights of examples", mode);
+}
+
 void check_compile_options(const ModelDefinition& model, const CompileOptions& options) {
+  for (const std::string& mode : options.sample_weight_mode.list()) check_sample_weight_mode(mode);
+  for (const auto& [output, mode] : options.sample_weight_mode.named()) {
+    check_sample_weight_mode(mode);
+  }
   for (const MetricSpec& metric : options.metrics) check_metric_name(metric);
   for (const MetricSpec& metric : options.weighted_metrics) check_metric_name(metric);
   for (const auto& [output, metrics] : options.output_metrics) {
@@ -61,9 +73,19 @@ void check_compile_options(const ModelDefinition& model, const CompileOptions& o
   }
 }
 
+Shape with_known_batch(Shape shape) {
+  if (shape[0] < 0) shape.set_dim(0, 1);
+  return shape;
+}
+
 Trainer& checked(Trainer& trainer) {
   if (trainer.options().loss.empty()) {
-    throw make_error(Code::failed_precondition, "You must compile your model before using it.");
+    // trainer_or_bare() makes a trainer without options for a model that is not compiled.
+    throw make_error(Code::failed_precondition,
+                     trainer.options().optimizer
+                         ? "The model was compiled without a loss: compile it with `.loss` to "
+                           "train or evaluate it."
+                         : "You must compile your model before using it.");
   }
   return trainer;
 }
@@ -114,6 +136,28 @@ void check_not_cancelled(std::string_view what) {
   const char* const signal = StopSignals::received();
   if (signal == nullptr) return;
   throw make_error(Code::cancelled, "{}: stopped by {}", what, signal);
+}
+
+// The names that a step will report, from building it in a graph that is thrown away.
+std::vector<std::string> names_of_values(ModelDefinition& model, const CompileOptions& options) {
+  const UserGraphScope user_graph;
+  Graph scratch;
+  const GraphScope scope(scratch);
+  CallContext context(/*training=*/false, nullptr);
+  std::vector<Output> x;
+  for (const TensorType& type : model.input_types()) {
+    x.push_back(placeholder(type.dtype, with_known_batch(type.shape)));
+  }
+  StepTensors tensors{.outputs = model.apply(context, x)};
+  const std::vector<std::string> outputs = model.output_names();
+  for (size_t i = 0; i < tensors.outputs.size(); ++i) {
+    const std::optional<LossSpec> loss = options.loss.of(i, outputs.size(), outputs.at(i));
+    Dims target = tensors.outputs[i].shape().dims();
+    if (loss && loss->sparse() && !target.empty()) target.back() = 1;
+    tensors.targets.push_back(placeholder(DType::f32, Shape(std::move(target))));
+  }
+  tensors.example_mask = placeholder(DType::f32, {x.at(0).shape()[0]});
+  return make_step_values(model, options, context, tensors, 1).names;
 }
 
 Tensor only_output(std::vector<Tensor> outputs) {
@@ -174,13 +218,21 @@ OptimizerSpec Model::optimizer() const {
   return model()->trainer->options().optimizer;
 }
 
-std::vector<std::string> Model::metrics_names() const { return trainer().metrics_names(); }
+std::vector<std::string> Model::metrics_names() const {
+  const Trainer& own = trainer();
+  if (!own.metrics_names().empty() || model()->input_types().empty()) return own.metrics_names();
+  return names_of_values(*model(), own.options());
+}
 
 History Model::fit(const ArrayList& x, const ArrayList& y, const FitOptions& options) const {
   return fit(Arrays{x.all(), y.all(), options.sample_weight.all()}, options);
 }
 
 History Model::fit(const FitInput& input, const FitOptions& options) const {
+  if (options.epochs < 0 || options.initial_epoch < 0) {
+    throw invalid_argument("fit: epochs and initial_epoch, got {} and {}, expected at least 0",
+                           options.epochs, options.initial_epoch);
+  }
   Trainer& own = trainer();
   Inputs inputs(*model(), &own.options());
   const bool arrays = input.arrays() != nullptr;

@@ -120,6 +120,9 @@ void Model::summary(const std::function<void(const std::string&)>& print_fn) con
   print("Total params: " + thousands(trainable + others));
   print("Trainable params: " + thousands(trainable));
   print("Non-trainable params: " + thousands(others));
+  if (network == nullptr && !definition()->built() && definition()->weights().empty()) {
+    print("Not built yet: give the first layer an input_shape, or call the model on data");
+  }
   print(std::string(ends.back(), '_'));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -68,23 +69,33 @@ class OptimizerOf : public OptimizerDefinition {
   }
 
  protected:
-  // Errors: INVALID_ARGUMENT for a clipnorm, clipvalue or decay below 0.
+  // Errors: INVALID_ARGUMENT for a number that is not finite, for an argument below 0 other than lr,
+  // and for a beta or rho of 1 or more.
   OptimizerOf(double lr, const Options& options) : options_(options) {
+    if (!std::isfinite(lr)) {
+      throw invalid_argument("{}: lr, got {}, expected a finite number", Derived::kClassName, lr);
+    }
+    check_arguments();
     lr_ = hyperparameter("lr", lr);
-    clipnorm_ = not_negative("clipnorm", options.clipnorm);
-    clipvalue_ = not_negative("clipvalue", options.clipvalue);
+    clipnorm_ = options.clipnorm;
+    clipvalue_ = options.clipvalue;
     if constexpr (requires { options.decay; }) {
-      if (not_negative("decay", options.decay) > 0) {
-        decay_ = hyperparameter("decay", options.decay);
-      }
+      if (options.decay > 0) decay_ = hyperparameter("decay", options.decay);
     }
   }
   const Options options_;
 
  private:
-  static double not_negative(std::string_view name, double value) {
-    if (value >= 0) return value;
-    throw invalid_argument("{}: Expected {} >= 0, received: {}", Derived::kClassName, name, value);
+  void check_arguments() const {
+    for (const Field<Options>& field : all_fields()) {
+      const Json json = field.get(options_);
+      if (!json.is_number()) continue;
+      const auto value = json.template get<double>();
+      const bool average = field.name.starts_with("beta_") || field.name == "rho";
+      if (value >= 0 && std::isfinite(value) && (!average || value < 1)) continue;
+      throw invalid_argument("{}: Expected {} >= 0{}, received: {}", Derived::kClassName,
+                             field.name, average ? " and < 1" : "", value);
+    }
   }
 };
 

@@ -277,6 +277,12 @@ TEST(OptimizerTest, ArgumentsOfOtherVersionsAreRead) {
               ::testing::HasSubstr("SGD: got \"fast\", expected a number"));
   EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(0.1, {.clipnorm = -1}); }),
               ::testing::HasSubstr("Expected clipnorm >= 0, received: -1"));
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::SGD(NAN); }),
+              ::testing::HasSubstr("SGD: lr, got nan, expected a finite number"));
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(0.1, {.beta_1 = 1.5}); }),
+              ::testing::HasSubstr("Adam: Expected beta_1 >= 0 and < 1, received: 1.5"));
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::SGD(0.1, {.momentum = -0.5}); }),
+              ::testing::HasSubstr("SGD: Expected momentum >= 0, received: -0.5"));
 }
 
 // A linear model with one weight for each of two inputs, from (0.25, 1).

@@ -87,7 +87,12 @@ double ShiftRange::draw(NumpyRandom& random, int64_t size) const {
 ImageDataGenerator::ImageDataGenerator(ImageDataGeneratorOptions options)
     : options_(std::move(options)), fill_mode_(fill_mode_from_name(options_.fill_mode)) {
   check_range("validation_split", options_.validation_split, 0, 1);
-  check_range("zoom_range", options_.zoom_range.low, 0, options_.zoom_range.high);
+  if (const auto& [low, high] = options_.zoom_range; !(low >= 0 && low <= high)) {
+    throw invalid_argument(
+        "ImageDataGenerator: zoom_range, got factors from {} to {}, expected 0 <= from <= to, or a "
+        "number z from 0 to 1 for factors from 1 - z to 1 + z",
+        low, high);
+  }
   if (options_.interpolation_order < 0 || options_.interpolation_order > 1) {
     throw unimplemented("ImageDataGenerator: interpolation_order, got {}, expected 0 or 1",
                         options_.interpolation_order);

@@ -260,6 +260,8 @@ TEST(ImageDataGeneratorTest, WrongArguments) {
   EXPECT_THAT(error_of([] { ImageDataGenerator({.fill_mode = "zero"}); }), HasSubstr("got 'zero'"));
   EXPECT_THAT(error_of([] { ImageDataGenerator({.validation_split = 2}); }),
               HasSubstr("validation_split, got 2"));
+  EXPECT_THAT(error_of([] { ImageDataGenerator({.zoom_range = -2.0}); }),
+              HasSubstr("zoom_range, got factors from 3 to -1, expected 0 <= from <= to"));
   EXPECT_THAT(error_of([] { ImageDataGenerator({.interpolation_order = 3}); }),
               HasSubstr("UNIMPLEMENTED"));
 }

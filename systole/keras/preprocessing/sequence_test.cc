@@ -177,7 +177,9 @@ TEST(KerasUtilsTest, ToCategorical) {
   EXPECT_THAT(error_of([] {
                 utils::to_categorical(std::vector<int32_t>{-1, 2});
               }),
-              HasSubstr("class, got -1"));
+              HasSubstr("class, got -1, expected a number from 0"));
+  EXPECT_THAT(error_of([] { utils::to_categorical(std::vector<int32_t>{-1}); }),
+              HasSubstr("class, got -1, expected a number from 0"));
 }
 
 TEST(KerasUtilsTest, Normalize) {

@@ -11,6 +11,10 @@ Tensor to_categorical(const Tensor& y, std::optional<int64_t> num_classes) {
   }
   const Tensor classes = y.cast(DType::s64);
   const auto ids = classes.data<int64_t>();
+  for (const int64_t id : ids) {
+    if (id >= 0) continue;
+    throw invalid_argument("to_categorical: class, got {}, expected a number from 0", id);
+  }
   const int64_t count =
       num_classes.value_or(ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end()) + 1);
   Dims dims(y.shape().begin(), y.shape().end());
@@ -19,7 +23,7 @@ Tensor to_categorical(const Tensor& y, std::optional<int64_t> num_classes) {
   Tensor result = Tensor::zeros(DType::f32, Shape(dims));
   auto* row = result.data<float>().data();
   for (const int64_t id : ids) {
-    if (id < 0 || id >= count) {
+    if (id >= count) {
       throw invalid_argument("to_categorical: class, got {}, expected 0 to {}", id, count - 1);
     }
     row[id] = 1;

@@ -1,10 +1,8 @@
 #include "systole/keras/tpu/keras_support.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/base/log.h"
 #include "systole/keras/training/trainer.h"
 #include "systole/session/target.h"
 
@@ -20,29 +18,9 @@ int64_t cores_of(const std::string& master) {
   return target.environment.num_cores;
 }
 
-// Whether a layer in it keeps states between batches.
-bool is_stateful(const LayerDefinition& layer) {
-  for (const auto& inner : layer.sublayers()) {
-    if (is_stateful(*inner)) return true;
-  }
-  try {
-    const Json config = layer.config();
-    const auto it = config.find("stateful");
-    return it != config.end() && it->is_boolean() && it->get<bool>();
-  } catch (const Error&) {  // a layer of a program, without a configuration
-    return false;
-  }
-}
-
-Placement placement_for(const Model& model, const TPUDistributionStrategy& strategy) {
-  int64_t cores = strategy.num_towers();
-  if (cores > 1 && is_stateful(*model.definition())) {
-    log_warning(
-        "Model replication does not currently support stateful models. Degrading to a single "
-        "core.");
-    cores = 1;
-  }
-  return {.target = strategy.master(), .replicas = cores};
+// The cores of a stateful model keep the states of their rows each.
+Placement placement_for(const TPUDistributionStrategy& strategy) {
+  return {.target = strategy.master(), .replicas = strategy.num_towers()};
 }
 
 }  // namespace
@@ -57,7 +35,7 @@ TPUDistributionStrategy::TPUDistributionStrategy(const TPUClusterResolver& tpu_c
 }
 
 KerasTPUModel::KerasTPUModel(const Model& model, const TPUDistributionStrategy& strategy)
-    : Model(model, placement_for(model, strategy)), cpu_model_(model) {}
+    : Model(model, placement_for(strategy)), cpu_model_(model) {}
 
 Model KerasTPUModel::sync_to_cpu() const {
   // A weight's value() asks the trainer that has it.

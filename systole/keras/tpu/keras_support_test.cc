@@ -139,6 +139,28 @@ TEST_F(KerasToTpuModelTest, OneCore) {
   EXPECT_EQ(tpu_model.fit(x_, y_, fit_).epoch.size(), 3U);
 }
 
+// Each core keeps the states of its rows.
+TEST_F(KerasToTpuModelTest, StatefulModelsUseAllCores) {
+  const auto make = [] {
+    set_random_seed(5);
+    return Sequential(
+        {layers::LSTM(3, {.stateful = true, .batch_input_shape = Shape{8, 2, 6}}),
+         layers::Dense(1)});
+  };
+  const Sequential on_cpu = make();
+  const Sequential model = make();
+  model.set_weights(on_cpu.get_weights());
+  const KerasTPUModel tpu_model = on_tpu(model);
+  EXPECT_EQ(tpu_model.num_cores(), 8);
+  const Tensor x = x_.slice(0, 32).reshape({16, 2, 6});
+  const PredictOptions options{.batch_size = 8};
+  const Tensor first = on_cpu.predict(x, options);
+  const Tensor second = on_cpu.predict(x, options);
+  EXPECT_FALSE(second.identical(first));  // it goes on from its states
+  expect_near({tpu_model.predict(x, options)}, {first});
+  expect_near({tpu_model.predict(x, options)}, {second});
+}
+
 class PlainSubclass : public ModelDefinition {
  public:
   std::string class_name() const override { return "PlainSubclass"; }

@@ -23,8 +23,16 @@ Tensor with_feature_axis(const Tensor& array, int wanted_rank) {
   return array;
 }
 
-void check_ranks(std::string_view role, std::span<const Tensor> arrays) {
-  for (const Tensor& array : arrays) {
+// The arrays are of `names`, as far as these are known.
+void check_arrays(std::string_view role, std::span<const Tensor> arrays,
+                  const std::vector<std::string>& names) {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const Tensor& array = arrays[i];
+    if (array.valid() && array.dtype() == DType::string) {
+      throw invalid_argument("Error when checking {}: {}, got {}, expected numbers", role,
+                             i < names.size() ? names[i] : fmt::format("array {}", i),
+                             array.type());
+    }
     if (array.valid() && array.rank() > 0) continue;
     throw invalid_argument(
         "Error when checking {}: got {}, expected an array with the samples as its first axis",
@@ -50,7 +58,7 @@ void check_shape(std::string_view role, const std::string& name, const Shape& go
 
 std::vector<Tensor> prepare_inputs(ModelDefinition& model, std::span<const Tensor> x) {
   if (x.empty()) throw invalid_argument("x: got no array, expected one for each input");
-  check_ranks("input", x);
+  check_arrays("input", x, model.input_names());
   if (model.input_types().empty()) {
     std::vector<TensorType> types;
     for (const Tensor& array : x) {
@@ -139,7 +147,7 @@ std::vector<Tensor> prepare_targets(const ModelDefinition& model, const std::vec
         "instead got {}",
         names.size(), fmt::join(names, ", "), y.size());
   }
-  check_ranks("target", y);
+  check_arrays("target", y, names);
   const std::vector<TensorType> types = output_types(model);
   std::vector<Tensor> prepared;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -195,7 +203,7 @@ std::vector<Tensor> prepare_weights(const ModelDefinition& model,
     throw invalid_argument("sample_weight, got {} arrays, expected one for each of {} outputs",
                            weights.size(), y.size());
   }
-  check_ranks("sample weight", weights);
+  check_arrays("sample weight", weights, names);
   for (size_t i = 0; i < weights.size(); ++i) {
     const std::string mode = compiled.sample_weight_mode.of(i, names.size(), names[i]).value_or("");
     check_sample_weight(names[i], weights[i], y[i], mode);
@@ -269,6 +277,11 @@ void check_batch_size(const ModelDefinition& model, int64_t batch_size, int64_t 
 void apply_class_weight(Arrays& arrays, const std::map<int64_t, double>& class_weight,
                         const std::vector<std::string>& outputs) {
   if (class_weight.empty()) return;
+  for (const auto& [label, weight] : class_weight) {
+    if (weight >= 0 && std::isfinite(weight)) continue;
+    throw invalid_argument("`class_weight`: class {}, got {}, expected a finite number, at least 0",
+                           label, weight);
+  }
   const int64_t count = arrays.examples();
   const bool given = !arrays.sample_weights.empty();
   for (size_t i = 0; i < arrays.y.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/train/checkpoint_match.h"
 #include "systole/train/saver.h"
 
 namespace systole::keras {
@@ -47,8 +48,10 @@ TrainingBackup::TrainingBackup(const BackupOptions& options) : options_(options)
 
 void TrainingBackup::restore(Trainer& trainer) {
   log_info("Restoring the training from {}", prefix_);
-  const Saver saver({.var_list = trainer.variables(), .write_meta_graph = false});
-  saver.restore(trainer.session(), prefix_);
+  CheckpointMatch match(
+      "the backup is of another model: give BackupAndRestore another directory, or remove this one");
+  for (const Variable& variable : trainer.variables()) match.add(variable.name(), variable);
+  match.restore(trainer.session(), BundleReader(default_file_system(), prefix_));
   trainer.take_over_weights();
   train::restore_random_state(trainer.session(),
                               read_checkpoint_extras(default_file_system(), prefix_));

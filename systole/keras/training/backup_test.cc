@@ -242,6 +242,25 @@ TEST(BackupAndRestore, RefusesABackupOfAnotherInput) {
               HasSubstr("got 30 examples in batches of 8, expected 50 in batches of 8"));
 }
 
+TEST(BackupAndRestore, RefusesABackupOfAnotherModel) {
+  const systole::testing::TempFolder folder;
+  BackupRun run{.folder = folder.path()};
+  run.ends = std::make_shared<EndsAt>(8, false);
+  EXPECT_THROW(train(run), StopsHere);
+  Graph graph;
+  const GraphScope scope(graph);
+  Sequential model({layers::Dense(7, {.input_shape = Shape{4}}), layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_THAT(systole::testing::error_of([&] {
+                model.fit(Tensor::zeros(DType::f32, {50, 4}), Tensor::zeros(DType::f32, {50, 1}),
+                          {.batch_size = 8,
+                           .epochs = 4,
+                           .verbose = 0,
+                           .callbacks = {callbacks::BackupAndRestore(folder / "backup")}});
+              }),
+              HasSubstr("the backup is of another model: give BackupAndRestore another directory"));
+}
+
 // The child of the test below.
 TEST(BackupAndRestore, ChildProcess) {
   const char* const folder = std::getenv("SYSTOLE_BACKUP_TEST_FOLDER");

@@ -137,6 +137,10 @@ TEST_F(KerasBadInputTest, Options) {
       HasSubstr("`validation_split` and `sample_weight` are for arrays"));
   EXPECT_THAT(error_of([&] { model.fit(generator, {.steps_per_epoch = 0}); }),
               HasSubstr("steps, got 0, expected at least 1"));
+  EXPECT_THAT(fit_error(model, x, y, {.epochs = -1}),
+              HasSubstr("epochs and initial_epoch, got -1 and 0, expected at least 0"));
+  EXPECT_THAT(fit_error(model, x, y, {.class_weight = {{0, -1.0}}}),
+              HasSubstr("`class_weight`: class 0, got -1, expected a finite number, at least 0"));
   const Dataset dataset = Dataset::from_tensors(Element::tuple({x, y, y, y}));
   EXPECT_THAT(error_of([&] { model.fit(dataset, {.verbose = 0}); }),
               HasSubstr("should be a tuple `(x, y, sample_weight)` or `(x, y)`"));
@@ -158,11 +162,85 @@ TEST_F(KerasBadInputTest, Compile) {
   EXPECT_THAT(
       error_of([&] { two.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"acurracy"}}); }),
       HasSubstr("Unknown metric function:acurracy"));
+  EXPECT_THAT(error_of([&] {
+                two.compile({.optimizer = "sgd", .loss = "mse", .sample_weight_mode = "temproal"});
+              }),
+              HasSubstr("sample_weight_mode, got 'temproal', expected \"temporal\""));
   const LogCapture log;
   two.compile({.optimizer = "sgd", .loss = Losses{{"a", "mse"}}});
   EXPECT_THAT(log.messages(), Contains(HasSubstr("Output \"b\" missing from loss dictionary.")));
   EXPECT_THAT(error_of([&] { Model(input, layers::Dense(1)(input)).optimizer(); }),
               HasSubstr("You must compile your model before using it."));
+}
+
+TEST_F(KerasBadInputTest, CompiledWithoutALoss) {
+  const Sequential model({layers::Dense(3, {.input_shape = Shape{4}})});
+  model.compile({.optimizer = "sgd"});
+  EXPECT_THAT(fit_error(model, zeros({6, 4}), zeros({6, 3})),
+              HasSubstr("The model was compiled without a loss"));
+}
+
+// predict() gives a row for each example.
+TEST_F(KerasBadInputTest, OutputsWithoutABatchAxis) {
+  const KerasTensor x = Input({4});
+  for (const bool all : {true, false}) {
+    const layers::Lambda sum(
+        [all](const Output& v) { return all ? reduce_sum(v) : reduce_sum(v, {.axis = {0}}); },
+        {.name = "sum"});
+    const Model model(x, sum(x));
+    const std::string expected = all ? "()" : "(4,)";
+    EXPECT_THAT(error_of([&] { model.predict(zeros({9, 4})); }),
+                HasSubstr(fmt::format("predict: output 'sum' of model '{}', got shape {} for a "
+                                      "batch of 32 examples, expected the batch as its first axis",
+                                      model.name(), expected)));
+    EXPECT_THAT(error_of([&] { model.predict_on_batch(zeros({9, 4})); }),
+                HasSubstr("for a batch of 9 examples"));
+  }
+}
+
+// A mean over the batch would count the examples that pad it, and no sample weights.
+TEST_F(KerasBadInputTest, LossesAndMetricsOfAWholeBatch) {
+  const auto mean = [](const Output& t, const Output& p) { return reduce_mean(square(p - t)); };
+  const auto wrong = [](const Output& t, const Output& p) {
+    return matmul(t, p);  // [6,3] x [6,3]
+  };
+  const Sequential model({layers::Dense(3, {.input_shape = Shape{4}, .name = "out"})});
+  const auto error = [&](const LossSpec& loss, const std::vector<MetricSpec>& metrics) {
+    model.compile({.optimizer = "sgd", .loss = loss, .metrics = metrics});
+    return fit_error(model, zeros({6, 4}), zeros({6, 3}));
+  };
+  EXPECT_THAT(error(mean, {}),
+              HasSubstr("loss of output 'out': got a result of shape () for a batch of 32 "
+                        "examples, expected a value for each example: reduce over the last axis"));
+  EXPECT_THAT(error("mse", {{"spread", mean}}),
+              HasSubstr("metric 'spread' of output 'out': got a result of shape ()"));
+  EXPECT_THAT(error(wrong, {}), HasSubstr("in the loss of output 'out' with targets f32[32,3]"));
+  EXPECT_THAT(error("mse", {{"product", wrong}}),
+              HasSubstr("in the metric 'product' of output 'out' with targets f32[32,3]"));
+}
+
+TEST_F(KerasBadInputTest, Strings) {
+  const Sequential model = classifier("mse");
+  const Tensor text(DType::string, {6, 4});
+  EXPECT_THAT(fit_error(model, text, zeros({6, 3})),
+              HasSubstr("Error when checking input: dense_input, got string[6,4], expected numbers"));
+  EXPECT_THAT(fit_error(model, zeros({6, 4}), text),
+              HasSubstr("Error when checking target: dense, got string[6,4]"));
+}
+
+TEST_F(KerasBadInputTest, DataSets) {
+  const Sequential model = classifier("mse");
+  const Tensor x = zeros({6, 4});
+  const Tensor y = zeros({6, 3});
+  const Dataset single = Dataset::from_tensor_slices(Element::tuple({x, y}));
+  EXPECT_THAT(error_of([&] { model.fit(single, {.verbose = 0}); }),
+              HasSubstr("in an element (f32[4], f32[3]) of the data set, whose elements are "
+                        "batches: has it a batch()?"));
+  const Dataset named = Dataset::from_tensors(
+      Element::tuple({Element::dict({{"b", x}, {"c", x}}), y}));
+  EXPECT_THAT(error_of([&] { model.fit(named, {.verbose = 0}); }),
+              HasSubstr("an element has 'b', 'c', expected also 'dense_input', as the model names "
+                        "it"));
 }
 
 // Trap: the tail of sorted arrays has classes that the training lacks.

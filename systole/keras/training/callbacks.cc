@@ -30,7 +30,8 @@ WeightPtr learning_rate(const Model& model) {
 class EarlyStoppingCallback : public Callback {
  public:
   explicit EarlyStoppingCallback(const EarlyStoppingOptions& options)
-      : options_(options), monitor_(options.monitor, options.mode, options.min_delta) {}
+      : options_(options),
+        monitor_("EarlyStopping", options.monitor, options.mode, options.min_delta) {}
 
   void on_train_begin() override {
     monitor_.begin(params);
@@ -102,7 +103,8 @@ class EarlyStoppingCallback : public Callback {
 class ReduceLearningRateCallback : public Callback {
  public:
   explicit ReduceLearningRateCallback(const ReduceLROnPlateauOptions& options)
-      : options_(options), monitor_(options.monitor, options.mode, options.min_delta) {
+      : options_(options),
+        monitor_("ReduceLROnPlateau", options.monitor, options.mode, options.min_delta) {
     if (options.factor >= 1) {
       throw invalid_argument("ReduceLROnPlateau does not support a factor >= 1.0, got {}",
                              options.factor);

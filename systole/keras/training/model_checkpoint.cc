@@ -61,7 +61,7 @@ class ModelCheckpointCallback : public Callback {
   ModelCheckpointCallback(std::string filepath, const ModelCheckpointOptions& options)
       : filepath_(std::move(filepath)),
         options_(options),
-        monitor_(options.monitor, options.mode, 0) {
+        monitor_("ModelCheckpoint", options.monitor, options.mode, 0) {
     if (options.period < 1) {
       throw invalid_argument("ModelCheckpoint: period, got {}, expected at least 1",
                              options.period);

@@ -12,10 +12,10 @@
 
 namespace systole::keras {
 
-Monitor::Monitor(std::string name, const std::string& mode, double min_delta)
-    : name_(std::move(name)), min_delta_(std::abs(min_delta)) {
+Monitor::Monitor(std::string callback, std::string name, const std::string& mode, double min_delta)
+    : callback_(std::move(callback)), name_(std::move(name)), min_delta_(std::abs(min_delta)) {
   if (mode != "auto" && mode != "min" && mode != "max") {
-    throw invalid_argument("callback: mode, got '{}', expected auto, min or max", mode);
+    throw invalid_argument("{}: mode, got '{}', expected auto, min or max", callback_, mode);
   }
   maximize_ = mode == "max" || (mode == "auto" && name_.find("acc") != std::string::npos);
 }
@@ -30,7 +30,7 @@ void Monitor::begin(const FitParams& params) {
     other.replace(at, 8, "acc");
   }
   if (!known(other)) {
-    throw invalid_argument("callback: monitor, got '{}', expected one of {}{}", name_,
+    throw invalid_argument("{}: monitor, got '{}', expected one of {}{}", callback_, name_,
                            fmt::join(params.metrics, ", "), did_you_mean(name_, params.metrics));
   }
   name_ = other;

@@ -9,8 +9,8 @@ namespace systole::keras {
 
 class Monitor {
  public:
-  // Errors: INVALID_ARGUMENT for another mode.
-  Monitor(std::string name, const std::string& mode, double min_delta);
+  // `callback` names the callback in errors. Errors: INVALID_ARGUMENT for another mode.
+  Monitor(std::string callback, std::string name, const std::string& mode, double min_delta);
 
   // Resolves the name among those that the run reports. Errors: INVALID_ARGUMENT with these names.
   void begin(const FitParams& params);
@@ -24,6 +24,7 @@ class Monitor {
   const std::string& name() const { return name_; }
 
  private:
+  std::string callback_;
   std::string name_;
   bool maximize_;
   double min_delta_;

@@ -46,6 +46,31 @@ Output with_mask(const Output& weights, const Output& mask, const Output& values
   return with_rank(weights, 2) * cast(mask, DType::f32);
 }
 
+std::string loss_text(const LossSpec& loss, const std::string& output) {
+  return loss.name().empty() ? fmt::format("loss of output '{}'", output)
+                             : fmt::format("loss '{}' of output '{}'", loss.name(), output);
+}
+
+// What `function` returns for the examples of a batch; `what` names it in errors.
+template <class F>
+Output value_of_each(const F& function, const Output& target, const Output& output,
+                     const Output& example_mask, const std::string& what) {
+  Output each;
+  try {
+    each = function(target, output);
+  } catch (const Error& error) {
+    throw error.with_context(fmt::format("in the {} with targets {} and predictions {}", what,
+                                         target.type(), output.type()));
+  }
+  const Shape& shape = each.shape();
+  const int64_t batch = example_mask.shape()[0];
+  if (shape.rank() > 0 && (shape[0] == batch || shape[0] < 0 || batch < 0)) return each;
+  throw invalid_argument(
+      "{}: got a result of shape {} for a batch of {} examples, expected a value for each example: "
+      "reduce over the last axis only, as reduce_mean(x, {{.axis = {{-1}}}}) does",
+      what, sizes_text(shape), batch);
+}
+
 class ValuesBuilder {
  public:
   ValuesBuilder(ModelDefinition& model, const CompileOptions& options, CallContext& context,
@@ -86,7 +111,8 @@ class ValuesBuilder {
   }
 
   Output loss_value(size_t i, const LossSpec& loss) {
-    const Output each = loss(tensors_.targets.at(i), tensors_.outputs[i]);
+    const Output each = value_of_each(loss, tensors_.targets.at(i), tensors_.outputs[i],
+                                      tensors_.example_mask, loss_text(loss, names_[i]));
     const Output weights = weights_of(i, true);
     const Output mask = context_.mask(tensors_.outputs[i]);
     if (options_.weight_rule == WeightRule::sum_of_weights) {
@@ -119,7 +145,9 @@ class ValuesBuilder {
     const Output& output = tensors_.outputs[i];
     const Output& target = tensors_.targets.at(i);
     const MetricSpec::Resolved resolved = metric.resolve(output.shape(), target.shape(), loss);
-    const Output each = resolved.function(target, output);
+    const Output each =
+        value_of_each(resolved.function, target, output, tensors_.example_mask,
+                      fmt::format("metric '{}' of output '{}'", resolved.name, names_[i]));
     const std::string of_metric = (weighted ? "weighted_" : "") + resolved.name;
     const std::string name = names_.size() > 1 ? names_[i] + "_" + of_metric : of_metric;
     const Output weights = with_mask(weights_of(i, weighted), context_.mask(output), each);

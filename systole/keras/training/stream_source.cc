@@ -1,4 +1,6 @@
 // Batches of generators, Sequences and data sets.
+#include <fmt/ranges.h>
+
 #include <random>
 #include <string>
 #include <utility>
@@ -103,8 +105,23 @@ class SequenceSource : public BatchSource {
 std::vector<Tensor> components(const Nest<Tensor>& part, const std::vector<std::string>& names) {
   if (!part.is_dict()) return part.flatten();
   std::vector<Tensor> ordered;
-  for (const std::string& name : names) ordered.push_back(part[name].leaf());
+  for (const std::string& name : names) {
+    const Nest<Tensor>* const found = part.find(name);
+    if (found == nullptr) {
+      throw not_found("data set: an element has '{}', expected also '{}', as the model names it",
+                      fmt::join(part.names(), "', '"), name);
+    }
+    ordered.push_back(found->leaf());
+  }
   return ordered;
+}
+
+std::string types_of(const Arrays& batch) {
+  std::vector<std::string> types;
+  for (const auto* list : {&batch.x, &batch.y, &batch.sample_weights}) {
+    for (const Tensor& array : *list) types.push_back(array.type().to_string());
+  }
+  return fmt::format("an element ({})", fmt::join(types, ", "));
 }
 
 class DatasetSource : public BatchSource {
@@ -124,7 +141,14 @@ class DatasetSource : public BatchSource {
       ++pass_;
       return std::nullopt;
     }
-    return options_.prepare(options_.split(*element));
+    const Arrays batch = options_.split(*element);
+    try {
+      return options_.prepare(batch);
+    } catch (const Error& error) {
+      if (error.code() != Code::invalid_argument || pass_ > 0) throw;
+      throw error.with_context(fmt::format(
+          "in {} of the data set, whose elements are batches: has it a batch()?", types_of(batch)));
+    }
   }
   void save(StateWriter& writer) const override {
     writer.number(entropy_);

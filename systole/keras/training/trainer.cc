@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/gradients.h"
@@ -37,6 +38,31 @@ void check_alone(Phase phase) {
       "on all of them as a TPUEstimator, made by keras::estimator::model_to_estimator(). "
       "SYSTOLE_MPI=0 trains in each process alone",
       processes);
+}
+
+// predict() returns rows of examples.
+void check_prediction_rows(const ModelDefinition& model, const std::vector<Output>& outputs,
+                           int64_t batch) {
+  const std::vector<std::string> names = model.output_names();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape& shape = outputs[i].shape();
+    if (shape.rank() > 0 && shape[0] == batch) continue;
+    throw invalid_argument(
+        "predict: output {} of model '{}', got shape {} for a batch of {} examples, expected the "
+        "batch as its first axis",
+        i < names.size() ? fmt::format("'{}'", names[i]) : std::to_string(i), model.name(),
+        sizes_text(shape), batch);
+  }
+}
+
+// As Keras, which goes on with the weights that compile() found.
+void warn_of_changed_trainable(const ModelDefinition& model,
+                               const std::vector<WeightPtr>& collected) {
+  if (collected.empty() || model.trainable_weights() == collected) return;
+  log_once(LogLevel::warning,
+           "model '{}': Discrepancy between trainable weights and collected trainable weights, did "
+           "you set `model.trainable` without calling `model.compile` after ?",
+           model.name());
 }
 
 }  // namespace
@@ -191,9 +217,13 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
 
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
   check_alone(phase);
+  if (phase == Phase::train) warn_of_changed_trainable(model_, trainable_);
   const std::string key = program_key(phase, shape);
   if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
   Program program = build(phase, shape);
+  if (phase == Phase::predict) {
+    check_prediction_rows(model_, program.fetches, shape.x.at(0).shape[0]);
+  }
   StepLoopOptions options{.inputs = program.inputs,
                           .fetches = program.fetches,
                           .targets = program.targets,
