@@ -328,9 +328,9 @@ TEST(DataSetsTest, MnistAsNpzAndIdx) {
     EXPECT_TRUE(set.test.y.identical(labels(1, 8)));
   }
   // Files of one are not taken for the other.
-  EXPECT_THAT(error_of([&] { mnist::load_data({.data_dir = folder / "b/fashion-mnist"}); }),
-              AllOf(StartsWith("NOT_FOUND: mnist"),
-                    HasSubstr("mnist.npz, train-images-idx3-ubyte.gz")));
+  EXPECT_THAT(
+      error_of([&] { mnist::load_data({.data_dir = folder / "b/fashion-mnist"}); }),
+      AllOf(StartsWith("NOT_FOUND: mnist"), HasSubstr("mnist.npz, train-images-idx3-ubyte.gz")));
   put_file(fashion + "train-labels-idx1-ubyte.gz", idx_of(labels(3, 6)));
   EXPECT_THAT(error_of([&] { fashion_mnist::load_data({.data_dir = folder / "b"}); }),
               HasSubstr("got u8[4,28,28] and u8[3], expected"));

@@ -72,9 +72,9 @@ std::string file_to_replace(const std::string& path) {
   }
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw failed_precondition("{}: cannot save, got a {}, expected a regular file", path,
-                              std::filesystem::is_directory(status) ? "directory"
-                                                                    : "device, pipe or socket");
+    throw failed_precondition(
+        "{}: cannot save, got a {}, expected a regular file", path,
+        std::filesystem::is_directory(status) ? "directory" : "device, pipe or socket");
   }
   return with_scheme ? std::string(kFileScheme) + file.string() : file.string();
 }
@@ -97,7 +97,8 @@ void write_training(Hdf5Writer& file, const Model& model) {
         "save file. You will have to compile your model again after loading it.");
     return;
   }
-  file.set_string("", "training_config", training_config_of(trainer->options(), model.output_names()).dump());
+  file.set_string("", "training_config",
+                  training_config_of(trainer->options(), model.output_names()).dump());
   write_optimizer_state(file, *optimizer.definition());
 }
 

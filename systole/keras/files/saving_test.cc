@@ -214,8 +214,8 @@ TEST_F(SavingTest, CompileOptionsSurvive) {
 
 TEST_F(SavingTest, MetricsKeepTheirArguments) {
   const KerasTensor input = Input({2});
-  const Model model(input, {layers::Dense(3, {.name = "a"})(input),
-                            layers::Dense(1, {.name = "b"})(input)});
+  const Model model(
+      input, {layers::Dense(3, {.name = "a"})(input), layers::Dense(1, {.name = "b"})(input)});
   model.compile({.optimizer = "sgd",
                  .loss = "mse",
                  .metrics = {top_k_categorical_accuracy(2), "mae"},
@@ -246,7 +246,9 @@ TEST_F(SavingTest, TemporalWeightsSurvive) {
 }
 
 TEST_F(SavingTest, WarnsOfMetricsThatNeedANameToBeLoaded) {
-  const auto gap = [](const Output& t, const Output& p) { return reduce_max(p - t, {.axis = {-1}}); };
+  const auto gap = [](const Output& t, const Output& p) {
+    return reduce_max(p - t, {.axis = {-1}});
+  };
   const Sequential model = small_model();
   model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {metrics::Mean("gap", gap)}});
   const LogCapture log;

@@ -75,8 +75,10 @@ struct MetricClass {
 };
 constexpr MetricClass kMetricClasses[] = {
     {"BinaryAccuracy", "binary_accuracy", binary_accuracy, metrics::BinaryAccuracy},
-    {"CategoricalAccuracy", "categorical_accuracy", categorical_accuracy, metrics::CategoricalAccuracy},
-    {"SparseCategoricalAccuracy", "sparse_categorical_accuracy", sparse_categorical_accuracy, metrics::SparseCategoricalAccuracy},
+    {"CategoricalAccuracy", "categorical_accuracy", categorical_accuracy,
+     metrics::CategoricalAccuracy},
+    {"SparseCategoricalAccuracy", "sparse_categorical_accuracy", sparse_categorical_accuracy,
+     metrics::SparseCategoricalAccuracy},
 };
 constexpr const char* kMeanClass = "MeanMetricWrapper";
 constexpr const char* kTopKClass = "TopKCategoricalAccuracy";
@@ -87,8 +89,7 @@ constexpr const char* kSparseTopKClass = "SparseTopKCategoricalAccuracy";
 void warn_of_unknown_function(const MetricSpec& metric) {
   if (!metric.has_function()) return;
   const auto it = metric_table().find(metric.name());
-  if (it != metric_table().end() &&
-      it->second.target_type() == metric.function().target_type()) {
+  if (it != metric_table().end() && it->second.target_type() == metric.function().target_type()) {
     return;
   }
   log_once(LogLevel::warning,
@@ -211,9 +212,11 @@ std::optional<MetricSpec> metric_from_class(const Json& json) {
   const auto class_name = json.at("class_name").get<std::string>();
   try {
     for (const MetricClass& known : kMetricClasses) {
-      if (class_name == known.name) return known.make(config.value("name", std::string(known.default_name)));
+      if (class_name == known.name)
+        return known.make(config.value("name", std::string(known.default_name)));
     }
-    if (class_name == kTopKClass) return top_k_categorical_accuracy(config.value("k", kDefaultTopK));
+    if (class_name == kTopKClass)
+      return top_k_categorical_accuracy(config.value("k", kDefaultTopK));
     if (class_name == kSparseTopKClass) {
       return sparse_top_k_categorical_accuracy(config.value("k", kDefaultTopK));
     }

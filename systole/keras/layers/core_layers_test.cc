@@ -54,11 +54,10 @@ TEST(CoreLayersTest, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { dense(Input({5})); }),
               HasSubstr("layer dense is incompatible with the layer: expected axis -1 of the input "
                         "to have size 4, got 5. Full shape received: (None, 5)"));
-  EXPECT_THAT(error_of([] {
-                layers::Dense(3, {.name = "ids"})(Input({4}, {.dtype = DType::s32}));
-              }),
-              HasSubstr("Layer ids: Unable to build `Dense` layer with an input of non-floating "
-                        "point dtype s32"));
+  EXPECT_THAT(
+      error_of([] { layers::Dense(3, {.name = "ids"})(Input({4}, {.dtype = DType::s32})); }),
+      HasSubstr("Layer ids: Unable to build `Dense` layer with an input of non-floating "
+                "point dtype s32"));
 }
 
 TEST(CoreLayersTest, RefuseTensorsThatTheyWouldIgnore) {
@@ -68,9 +67,12 @@ TEST(CoreLayersTest, RefuseTensorsThatTheyWouldIgnore) {
            layers::Flatten({.name = "l"}), layers::Activation("relu", {.name = "l"}),
            layers::Dropout(0.5, {.name = "l"}), layers::BatchNormalization({.name = "l"}),
            layers::MaxPooling2D(2, {.name = "l"})}) {
-    EXPECT_THAT(error_of([&] { layer({a, a}); }),
+    EXPECT_THAT(error_of([&] {
+                  layer({a, a});
+                }),
                 HasSubstr("Layer l expects 1 inputs, but it received 2 input tensors."));
-    EXPECT_THAT(error_of([&] { layer(KerasTensors{}); }), HasSubstr("Layer l: got no input tensor"));
+    EXPECT_THAT(error_of([&] { layer(KerasTensors{}); }),
+                HasSubstr("Layer l: got no input tensor"));
   }
 }
 

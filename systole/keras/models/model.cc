@@ -40,8 +40,7 @@ Model::Model(KerasTensors inputs, KerasTensors outputs, const ModelOptions& opti
     : Layer(named(std::make_shared<NetworkDefinition>(std::move(inputs), std::move(outputs)),
                   options.name)) {}
 
-Model::Model(const std::shared_ptr<ModelDefinition>& definition)
-    : Layer(definition) {}
+Model::Model(const std::shared_ptr<ModelDefinition>& definition) : Layer(definition) {}
 
 std::shared_ptr<ModelDefinition> Model::model() const {
   return std::static_pointer_cast<ModelDefinition>(definition());

@@ -80,12 +80,13 @@ Shape with_known_batch(Shape shape) {
 
 Trainer& checked(Trainer& trainer) {
   if (trainer.options().loss.empty()) {
-    // trainer_or_bare() makes a trainer without options for a model that is not compiled.
-    throw make_error(Code::failed_precondition,
-                     trainer.options().optimizer
-                         ? "The model was compiled without a loss: compile it with `.loss` to "
-                           "train or evaluate it."
-                         : "You must compile your model before using it.");
+    if (trainer.options().optimizer) {
+      throw failed_precondition(
+          "The model was compiled without a loss: compile it with `.loss` to train or evaluate "
+          "it.");
+    }
+    // trainer_or_bare() made a trainer without options.
+    throw failed_precondition("You must compile your model before using it.");
   }
   return trainer;
 }

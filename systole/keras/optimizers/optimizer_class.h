@@ -69,8 +69,8 @@ class OptimizerOf : public OptimizerDefinition {
   }
 
  protected:
-  // Errors: INVALID_ARGUMENT for a number that is not finite, for an argument below 0 other than lr,
-  // and for a beta or rho of 1 or more.
+  // Errors: INVALID_ARGUMENT for a number that is not finite, for an argument below 0 other than
+  // lr, and for a beta or rho of 1 or more.
   OptimizerOf(double lr, const Options& options) : options_(options) {
     if (!std::isfinite(lr)) {
       throw invalid_argument("{}: lr, got {}, expected a finite number", Derived::kClassName, lr);

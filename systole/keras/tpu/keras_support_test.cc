@@ -143,9 +143,8 @@ TEST_F(KerasToTpuModelTest, OneCore) {
 TEST_F(KerasToTpuModelTest, StatefulModelsUseAllCores) {
   const auto make = [] {
     set_random_seed(5);
-    return Sequential(
-        {layers::LSTM(3, {.stateful = true, .batch_input_shape = Shape{8, 2, 6}}),
-         layers::Dense(1)});
+    return Sequential({layers::LSTM(3, {.stateful = true, .batch_input_shape = Shape{8, 2, 6}}),
+                       layers::Dense(1)});
   };
   const Sequential on_cpu = make();
   const Sequential model = make();

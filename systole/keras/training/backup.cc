@@ -49,7 +49,8 @@ TrainingBackup::TrainingBackup(const BackupOptions& options) : options_(options)
 void TrainingBackup::restore(Trainer& trainer) {
   log_info("Restoring the training from {}", prefix_);
   CheckpointMatch match(
-      "the backup is of another model: give BackupAndRestore another directory, or remove this one");
+      "the backup is of another model: give BackupAndRestore another directory, or remove this "
+      "one");
   for (const Variable& variable : trainer.variables()) match.add(variable.name(), variable);
   match.restore(trainer.session(), BundleReader(default_file_system(), prefix_));
   trainer.take_over_weights();

@@ -189,11 +189,15 @@ TEST_F(KerasBadInputTest, OutputsWithoutABatchAxis) {
         {.name = "sum"});
     const Model model(x, sum(x));
     const std::string expected = all ? "()" : "(4,)";
-    EXPECT_THAT(error_of([&] { model.predict(zeros({9, 4})); }),
+    EXPECT_THAT(error_of([&] {
+                  model.predict(zeros({9, 4}));
+                }),
                 HasSubstr(fmt::format("predict: output 'sum' of model '{}', got shape {} for a "
                                       "batch of 32 examples, expected the batch as its first axis",
                                       model.name(), expected)));
-    EXPECT_THAT(error_of([&] { model.predict_on_batch(zeros({9, 4})); }),
+    EXPECT_THAT(error_of([&] {
+                  model.predict_on_batch(zeros({9, 4}));
+                }),
                 HasSubstr("for a batch of 9 examples"));
   }
 }
@@ -222,8 +226,9 @@ TEST_F(KerasBadInputTest, LossesAndMetricsOfAWholeBatch) {
 TEST_F(KerasBadInputTest, Strings) {
   const Sequential model = classifier("mse");
   const Tensor text(DType::string, {6, 4});
-  EXPECT_THAT(fit_error(model, text, zeros({6, 3})),
-              HasSubstr("Error when checking input: dense_input, got string[6,4], expected numbers"));
+  EXPECT_THAT(
+      fit_error(model, text, zeros({6, 3})),
+      HasSubstr("Error when checking input: dense_input, got string[6,4], expected numbers"));
   EXPECT_THAT(fit_error(model, zeros({6, 4}), text),
               HasSubstr("Error when checking target: dense, got string[6,4]"));
 }
@@ -236,8 +241,8 @@ TEST_F(KerasBadInputTest, DataSets) {
   EXPECT_THAT(error_of([&] { model.fit(single, {.verbose = 0}); }),
               HasSubstr("in an element (f32[4], f32[3]) of the data set, whose elements are "
                         "batches: has it a batch()?"));
-  const Dataset named = Dataset::from_tensors(
-      Element::tuple({Element::dict({{"b", x}, {"c", x}}), y}));
+  const Dataset named =
+      Dataset::from_tensors(Element::tuple({Element::dict({{"b", x}, {"c", x}}), y}));
   EXPECT_THAT(error_of([&] { model.fit(named, {.verbose = 0}); }),
               HasSubstr("an element has 'b', 'c', expected also 'dense_input', as the model names "
                         "it"));
