@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "systole/base/log.h"
@@ -302,17 +303,21 @@ TEST_F(ModelTest, WarnsOfTrainableThatWasSetAfterCompile) {
   const Tensor x = normal({8, 3}, 1);
   const Tensor y = normal({8, 1}, 2);
   const LogCapture log;
+  const auto warnings = [&] {
+    return std::ranges::count_if(log.messages(), [](const std::string& message) {
+      return message.find("Discrepancy between trainable weights and collected") != message.npos;
+    });
+  };
   model.train_on_batch(x, y);
   model.layers()[0].set_trainable(false);
-  EXPECT_THAT(log.messages(), ::testing::IsEmpty());
+  EXPECT_EQ(warnings(), 0);
   model.train_on_batch(x, y);
-  EXPECT_THAT(log.messages(), ::testing::ElementsAre(::testing::HasSubstr(
-                                  "Discrepancy between trainable weights and collected")));
+  EXPECT_EQ(warnings(), 1);
   model.compile({.optimizer = "sgd", .loss = "mse"});
   const Tensor before = model.get_weights()[2].clone();  // weights that do not train come last
   model.train_on_batch(x, y);
   EXPECT_TRUE(model.get_weights()[2].identical(before));
-  EXPECT_EQ(log.messages().size(), 1U);
+  EXPECT_EQ(warnings(), 1);
 }
 
 TEST_F(ModelTest, SummaryOfAModelWithoutShapesSaysSo) {

@@ -249,14 +249,17 @@ TEST(BackupAndRestore, RefusesABackupOfAnotherModel) {
   EXPECT_THROW(train(run), StopsHere);
   Graph graph;
   const GraphScope scope(graph);
+  const Tensor x = Tensor::zeros(DType::f32, {50, 4});
+  const Tensor y = Tensor::zeros(DType::f32, {50, 1});
   Sequential model({layers::Dense(7, {.input_shape = Shape{4}}), layers::Dense(1)});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   EXPECT_THAT(systole::testing::error_of([&] {
-                model.fit(Tensor::zeros(DType::f32, {50, 4}), Tensor::zeros(DType::f32, {50, 1}),
+                model.fit(x, y,
                           {.batch_size = 8,
                            .epochs = 4,
                            .verbose = 0,
-                           .callbacks = {callbacks::BackupAndRestore(folder / "backup")}});
+                           .callbacks = {callbacks::BackupAndRestore(folder / "backup")},
+                           .validation_data = Arrays{{x.slice(0, 20)}, {y.slice(0, 20)}, {}}});
               }),
               HasSubstr("the backup is of another model: give BackupAndRestore another directory"));
 }
