@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "systole/profile/device_rows.h"
 #include "systole/profile/timeline.h"

@@ -126,7 +126,7 @@ uint64_t Connection::open_stream() {
 }
 
 grpc::Status Connection::finish_stream() {
-  const grpc::Status status = stream_->Finish();
+  grpc::Status status = stream_->Finish();
   stream_.reset();
   if (!status.ok()) return status;
   return {grpc::StatusCode::UNAVAILABLE, "the worker has ended the stream"};
