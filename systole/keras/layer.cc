@@ -31,7 +31,7 @@ std::string mismatch(const InputSpec& spec, const Shape& shape) {
   for (const auto& [axis, size] : spec.axes) {
     const int at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank || shape[at] < 0 || shape[at] == size) continue;
-    return fmt::format("expected axis {} of the input to have size {}, got {}", axis, size,
+    return fmt::format("expected axis {} of input shape to have value {}, got {}", axis, size,
                        shape[at]);
   }
   return "";

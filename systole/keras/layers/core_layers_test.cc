@@ -52,8 +52,8 @@ TEST(CoreLayersTest, RefuseWhatDoesNotFit) {
   const layers::Dense dense(3, {.name = "dense"});
   static_cast<void>(dense(Input({4})));
   EXPECT_THAT(error_of([&] { dense(Input({5})); }),
-              HasSubstr("layer dense is incompatible with the layer: expected axis -1 of the input "
-                        "to have size 4, got 5. Full shape received: (None, 5)"));
+              HasSubstr("layer dense is incompatible with the layer: expected axis -1 of input "
+                        "shape to have value 4, got 5. Full shape received: (None, 5)"));
   EXPECT_THAT(
       error_of([] { layers::Dense(3, {.name = "ids"})(Input({4}, {.dtype = DType::s32})); }),
       HasSubstr("Layer ids: Unable to build `Dense` layer with an input of non-floating "
