@@ -22,9 +22,11 @@ struct LoadModelOptions {
 };
 
 // Writes architecture, weights and, of a compiled model, losses, metrics, optimizer and its state,
-// in the HDF5 form of Keras. Errors: UNIMPLEMENTED for a model of the user's class or for a layer,
-// loss or metric that has no name in files; FAILED_PRECONDITION for a model whose weights do not
-// exist yet; ALREADY_EXISTS without `overwrite`; those of the file.
+// in the HDF5 form of Keras. A symbolic link is followed. Warns of metrics that load_model() finds
+// only after register_metric(). Errors: UNIMPLEMENTED for a model of the user's class or for a
+// layer or loss that has no name in files; FAILED_PRECONDITION for a model whose weights do not
+// exist yet, and for a path of a device or a directory; ALREADY_EXISTS without `overwrite`; those
+// of the file.
 void save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 // Reads what save_model() or Keras (1.0 to 2.x, with TensorFlow 1 or 2) wrote in HDF5 form. Where
