@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/backends/cpu/passes/process_sums.h"
 #include "systole/base/command_line.h"
+#include "systole/runtime/process_group.h"
 
 namespace {
 
@@ -60,7 +60,8 @@ double seconds_alone(const Constants& c, const Network& n, double hosts) {
 
 // As the cpu backend joins gradients: large ones mostly stay alone on few hosts.
 double seconds_joined(const Constants& c, const Network& n, double hosts) {
-  const auto most = static_cast<double>(systole::cpu::max_joined_bytes(static_cast<int>(hosts)));
+  const auto most =
+      static_cast<double>(systole::runtime::max_joined_bytes(static_cast<int>(hosts)));
   const double large = std::min<double>(n.large, std::ceil(n.large_bytes / most));
   const double small = std::ceil(n.small_bytes / most);
   return large * seconds_of_sum(c, hosts, n.large_bytes / large) +

@@ -1,6 +1,7 @@
 // The processes of a job that train one model together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,15 @@
 namespace systole::runtime {
 
 class OrderedWork;
+
+// The largest array that sums are joined into. With more, a message of each process to each other
+// is larger than what sending one costs. Less lets the exchange of the first gradients begin
+// earlier.
+inline int64_t max_joined_bytes(int num_processes) {
+  constexpr int64_t kMinBytes = int64_t{1} << 20;
+  constexpr int64_t kBytesPerProcess = int64_t{32} << 10;
+  return std::max(kMinBytes, kBytesPerProcess * num_processes);
+}
 
 // The operations that programs and training loops need among processes. Each process has as many
 // replicas of a program as the others; replica r of process p is replica p * replicas + r of all.

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
+#include <utility>
+
 #include "systole/base/error.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/passes/expand_quantized.h"
@@ -153,10 +157,25 @@ TEST(QuantizedTest, KeepsQuantizedConstants) {
   }
 }
 
-TEST(QuantizedTest, NamesWhatIsWrong) {
-  const std::string q = "tensor<2x!quant.uniform<i8:f32, 0.5>>";
-  const std::string scalar = "tensor<!quant.uniform<i8:f32, 0.5>>";
-  const std::string channels = "tensor<2x!quant.uniform<i8:f32:0, {0.5,0.25}>>";
+class QuantizedErrorsTest : public ::testing::Test {
+ protected:
+  // Each body of a function, with a part of its error.
+  void expect_refused(std::span<const std::pair<std::string, std::string>> cases) const {
+    for (const auto& [body, expected] : cases) {
+      EXPECT_THAT(systole::testing::error_of([&, &body = body] {
+                    module_of(function("%x: " + q_ + ", %c: " + channels_ + ", %f: tensor<2xf32>",
+                                       "()", body + "\nreturn"));
+                  }),
+                  HasSubstr(expected))
+          << body;
+    }
+  }
+
+  const std::string q_ = "tensor<2x!quant.uniform<i8:f32, 0.5>>";
+  const std::string channels_ = "tensor<2x!quant.uniform<i8:f32:0, {0.5,0.25}>>";
+};
+
+TEST_F(QuantizedErrorsTest, NamesWrongTypes) {
   const std::pair<std::string, std::string> cases[] = {
       {"%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 0.0>>",
        "scale 0, got 0, expected a positive finite f32"},
@@ -172,48 +191,48 @@ TEST(QuantizedTest, NamesWhatIsWrong) {
        "expressed type, got bf16, expected f32"},
       {"%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 1>>",
        "got '1', expected a scale such as 0.5"},
+  };
+  expect_refused(cases);
+}
+
+TEST_F(QuantizedErrorsTest, NamesWrongOperandsAndResults) {
+  const std::string scalar = "tensor<!quant.uniform<i8:f32, 0.5>>";
+  const std::pair<std::string, std::string> cases[] = {
       {"%0 = stablehlo.uniform_dequantize %f : (tensor<2xf32>) -> tensor<2xf32>",
        "uniform_dequantize: operand, got f32[2], expected a quantized type"},
       {"%0 = stablehlo.uniform_quantize %f : (tensor<2xf32>) -> tensor<2xi8>",
        "uniform_quantize: result, got s8[2], expected a quantized type"},
-      {"%0 = stablehlo.add %x, %f : (" + q + ", tensor<2xf32>) -> " + q,
+      {"%0 = stablehlo.add %x, %f : (" + q_ + ", tensor<2xf32>) -> " + q_,
        "add: operand 1, got f32[2], expected a quantized type"},
-      {"%0 = stablehlo.abs %x : (" + q + ") -> tensor<2xf32>",
+      {"%0 = stablehlo.abs %x : (" + q_ + ") -> tensor<2xf32>",
        "abs: result 0, got f32[2], expected a declared quantized type"},
-      {"%0 = stablehlo.add %x, %x : (" + q + ", " + q +
+      {"%0 = stablehlo.add %x, %x : (" + q_ + ", " + q_ +
            ") -> tensor<2x!quant.uniform<i4:f32, 0.5>>",
        "add: storage type of result, got s4, expected s8 of operand 0"},
-      {"%0 = stablehlo.add %x, %x : (" + q + ", " + q +
+      {"%0 = stablehlo.add %x, %x : (" + q_ + ", " + q_ +
            ") -> tensor<2x!quant.uniform<u8:f32, 0.5>>",
        "add: storage type of result, got u8, expected s8 of operand 0"},
-      {"%0 = stablehlo.compare EQ, %c, %c : (" + channels + ", " + channels + ") -> tensor<2xi1>",
+      {"%0 = stablehlo.compare EQ, %c, %c : (" + channels_ + ", " + channels_ + ") -> tensor<2xi1>",
        "compare: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
-      {"%0 = stablehlo.is_finite %c : (" + channels + ") -> tensor<2xi1>",
+      {"%0 = stablehlo.is_finite %c : (" + channels_ + ") -> tensor<2xi1>",
        "is_finite: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
-      {"%0 = stablehlo.optimization_barrier %c : " + channels,
+      {"%0 = stablehlo.optimization_barrier %c : " + channels_,
        "optimization_barrier: operand 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one "
        "scale"},
-      {"%0 = stablehlo.abs %x : (" + q + ") -> " + channels,
+      {"%0 = stablehlo.abs %x : (" + q_ + ") -> " + channels_,
        "abs: result 0, got !quant.uniform<i8:f32:0, {0.5,0.25}>[2], expected one scale"},
-      {"%0 = stablehlo.reverse %x, dims = [0] : (" + q +
+      {"%0 = stablehlo.reverse %x, dims = [0] : (" + q_ +
            ") -> tensor<2x!quant.uniform<i8:f32, 0.25>>",
        "expected"},
       {"%0 = \"stablehlo.all_reduce\"(%x) ({\n^bb0(%l: " + scalar + ", %r: " + scalar +
            "):\nstablehlo.return %l : " + scalar +
-           "\n}) {replica_groups = dense<0> : tensor<1x1xi64>} : (" + q + ") -> " + q,
+           "\n}) {replica_groups = dense<0> : tensor<1x1xi64>} : (" + q_ + ") -> " + q_,
        "UNIMPLEMENTED: f:2:6: all_reduce: operands, got !quant.uniform<i8:f32, 0.5>[2], expected "
        "none"},
-      {"%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (" + q + ", " + q +
+      {"%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (" + q_ + ", " + q_ +
            ") -> tensor<f32>",
        "dot_general: types"}};
-  for (const auto& [body, expected] : cases) {
-    EXPECT_THAT(systole::testing::error_of([&, &body = body] {
-                  module_of(function("%x: " + q + ", %c: " + channels + ", %f: tensor<2xf32>", "()",
-                                     body + "\nreturn"));
-                }),
-                HasSubstr(expected))
-        << body;
-  }
+  expect_refused(cases);
 }
 
 TEST(QuantizedTest, ExpandsRandomPrograms) {

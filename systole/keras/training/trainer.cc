@@ -33,7 +33,8 @@ void check_alone(Phase phase) {
   const int processes = runtime::num_launched_processes();
   if (phase != Phase::train || processes == 1) return;
   throw unimplemented(
-      "fit: processes, got one of {} that were started together, expected one: a Keras model trains "
+      "fit: processes, got one of {} that were started together, expected one: a Keras model "
+      "trains "
       "on all of them as a TPUEstimator, made by keras::estimator::model_to_estimator(). "
       "SYSTOLE_MPI=0 trains in each process alone",
       processes);

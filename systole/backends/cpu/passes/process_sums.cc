@@ -140,7 +140,7 @@ hlo::CustomCallAttrs call_of(const char* target) {
   return {.call_target_name = target, .has_side_effect = true};
 }
 
-void join(const std::vector<Instruction*>& group, const runtime::ProcessGroup& processes) {
+void join_group(const std::vector<Instruction*>& group, const runtime::ProcessGroup& processes) {
   Instruction& last = last_of(group);
   const DType dtype = last.dtype();
   std::vector<Value> stacked;
@@ -242,8 +242,9 @@ bool JoinSums::run(hlo::Module& module) {
       return false;
     }
     sort_by_level(program, levels);
-    for (const Group& group : groups_of(program, levels, max_joined_bytes(processes_.size()))) {
-      join(group.sums, processes_);
+    for (const Group& group :
+         groups_of(program, levels, runtime::max_joined_bytes(processes_.size()))) {
+      join_group(group.sums, processes_);
     }
     return true;
   });

@@ -1,9 +1,6 @@
 // Sums over the replicas of several processes.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "systole/hlo/passes/pass.h"
 #include "systole/runtime/process_group.h"
 
@@ -12,8 +9,8 @@ namespace systole::cpu {
 // Joins sums over replicas (calls of hlo::kSumReplicas), so that processes exchange few large
 // arrays instead of many small ones. Those of one type of elements of which none needs the result
 // of another become one call of kStartSums and one of kFinishSums (kernels/processes.h), as long as
-// they have no more bytes than max_joined_bytes(). A sum that joins no other becomes such calls,
-// too. What needs no sum comes before what does.
+// they have no more bytes than runtime::max_joined_bytes(). A sum that joins no other becomes such
+// calls, too. What needs no sum comes before what does.
 class JoinSums : public hlo::Pass {
  public:
   explicit JoinSums(const runtime::ProcessGroup& processes) : processes_(processes) {}
@@ -23,14 +20,6 @@ class JoinSums : public hlo::Pass {
  private:
   const runtime::ProcessGroup& processes_;
 };
-
-// With more, a message of each process to each other is larger than what sending one costs. Less
-// lets the exchange of the first gradients begin earlier.
-inline int64_t max_joined_bytes(int num_processes) {
-  constexpr int64_t kLeast = int64_t{1} << 20;
-  constexpr int64_t kMessage = int64_t{32} << 10;
-  return std::max(kLeast, kMessage * num_processes);
-}
 
 // Moves each call of kStartSums to where its operands are there, each call of kFinishSums to the
 // first use of its result, and what needs no sum before it: the program computes while processes

@@ -17,7 +17,7 @@ using hlo::Value;
 using ::testing::ElementsAre;
 
 // Writes the main function of a program of two replicas of this process.
-class Program {
+class SumsProgram {
  public:
   // A value of each replica.
   Value parameter(DType dtype, int64_t size) {
@@ -59,7 +59,7 @@ class Program {
 };
 
 TEST(JoinSums, OfOneTypeThatNeedNoOther) {
-  Program p;
+  SumsProgram p;
   const Value a = p.sum(p.parameter(DType::f32, 5));
   const Value b = p.sum(p.parameter(DType::s32, 3));
   const Value c = p.sum(p.parameter(DType::f32, 7));
@@ -70,17 +70,17 @@ TEST(JoinSums, OfOneTypeThatNeedNoOther) {
 }
 
 TEST(JoinSums, UpToANumberOfBytes) {
-  Program p;
+  SumsProgram p;
   std::vector<Value> sums;
   for (int i = 0; i < 3; ++i) {
-    sums.push_back(p.sum(p.parameter(DType::f32, max_joined_bytes(1) / 8)));
+    sums.push_back(p.sum(p.parameter(DType::f32, runtime::max_joined_bytes(1) / 8)));
   }
   EXPECT_THAT(p.steps(sums), ElementsAre("start 2", "start 1", "finish", "finish"));
 }
 
 // The gradients of two layers and their updates.
 TEST(OverlapSums, WithWhatNeedsThemNot) {
-  Program p;
+  SumsProgram p;
   const Value x = p.parameter(DType::f32, 4);
   const Value y = p.parameter(DType::f64, 4);
   const Value update_x = p.twice(p.sum(p.exp(x)));
