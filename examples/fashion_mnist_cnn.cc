@@ -69,11 +69,11 @@ void run(const Flags& flags) {
 
   // Runs of consecutive examples from a random place.
   const int64_t batch_size = std::min(flags.batch_size, x_train.dim(0) - 1);
-  const auto train_gen = [&, random = st::RandomStream(1)]() mutable {
+  const auto train_gen = [&, &y_train = train.y, random = st::RandomStream(1)]() mutable {
     const auto places = static_cast<uint64_t>(x_train.dim(0) - batch_size);
     const auto offset = static_cast<int64_t>(random.next_below(places));
     return st::keras::Arrays{{x_train.slice(offset, offset + batch_size)},
-                             {train.y.slice(offset, offset + batch_size)}};
+                             {y_train.slice(offset, offset + batch_size)}};
   };
   const auto history =
       tpu_model.fit_generator(train_gen, {.epochs = flags.keras.epochs,

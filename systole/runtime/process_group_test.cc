@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 // Calls `work` with the group of each process, on a thread of its own.
 template <class Work>
-void on_processes(int count, Work&& work, ProcessGroup::OnFailure on_failure = nullptr) {
+void on_processes(int count, Work&& work, const ProcessGroup::OnFailure& on_failure = nullptr) {
   auto steps = make_in_memory_collectives(count, std::chrono::seconds(20));
   auto rare = make_in_memory_collectives(count, std::chrono::seconds(20));
   std::vector<std::thread> threads;

@@ -86,8 +86,8 @@ Event CpuExecutable::bind_arguments(Run& run, std::span<const Argument> argument
     assert(value->type() == program_->parameters[i]);
     run.arguments[i] = const_cast<void*>(value->raw());
     if (arguments[i].buffer != nullptr) continue;
-    run.host_arguments.push_back(
-        {static_cast<const std::byte*>(value->raw()), static_cast<size_t>(value->byte_size())});
+    run.host_arguments.emplace_back(static_cast<const std::byte*>(value->raw()),
+                                    static_cast<size_t>(value->byte_size()));
   }
   return failure;
 }

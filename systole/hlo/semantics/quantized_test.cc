@@ -1,6 +1,7 @@
 // Quantized types: text, verification, values by hand, and expansion into other ops.
 #include "systole/hlo/semantics/quantized.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -148,10 +149,11 @@ TEST(QuantizedTest, TextsRoundTrip) {
 TEST(QuantizedTest, KeepsQuantizedConstants) {
   const std::string type = "tensor<2x!quant.uniform<i8:f32, 0.5>>";
   for (const std::string value : {"dense<[1, 2]>", "dense<7>"}) {
-    const auto module =
-        module_of(function("", type,
-                           "%0 = stablehlo.constant() {value = " + value +
-                               " : tensor<2xi8>} : () -> " + type + "\nreturn %0 : " + type));
+    const auto module = module_of(function(
+        "", type,
+        fmt::format("%0 = stablehlo.constant() {{value = {0} : tensor<2xi8>}} : () -> {1}\n"
+                    "return %0 : {1}",
+                    value, type)));
     EXPECT_TRUE(module->entry().results()[0].type().is_quantized());
     EXPECT_EQ(print(*module_of(print(*module))), print(*module));
   }

@@ -156,7 +156,7 @@ Model load_model(const std::string& path, const LoadModelOptions& options) {
                            path);
   }
   try {
-    const Model model = model_from_json(file.string("", "model_config"));
+    Model model = model_from_json(file.string("", "model_config"));
     StoredWeights stored = read_h5_weights(file, kWeightsGroup);
     load_stored_weights(model.layers(), stored, {});
     if (options.compile) compile_as_saved(file, model);

@@ -232,7 +232,7 @@ TEST(BatchNormalizationTest, ReadsConfigurations) {
                                                      .gamma_regularizer = "l2",
                                                      .batch_statistics_when_frozen = true}),
                          x);
-  const auto make = [](Json config) {
+  const auto make = [](const Json& config) {
     return find_layer_class("BatchNormalization").from_config(config);
   };
   EXPECT_EQ(make({{"axis", Json::array({3})}, {"renorm", false}})->class_name(),

@@ -83,6 +83,7 @@ TEST_F(ModelTest, LstmComputesItsFormula) {
   const std::vector<Tensor> w = model.get_weights();
   ASSERT_EQ(w.size(), 3U);
   const auto sigma = [](double v) { return std::min(std::max(0.2 * v + 0.5, 0.0), 1.0); };
+  const auto at = [](int i) { return static_cast<size_t>(i); };
   for (int n = 0; n < 5; ++n) {
     std::vector<double> h(kUnits);
     std::vector<double> c(kUnits);
@@ -91,13 +92,11 @@ TEST_F(ModelTest, LstmComputesItsFormula) {
       for (int j = 0; j < 4 * kUnits; ++j) {
         double sum = w[2].data<float>()[static_cast<size_t>(j)];
         for (int k = 0; k < kDepth; ++k) {
-          sum +=
-              static_cast<double>(x.data<float>()[static_cast<size_t>((n * 2 + t) * kDepth + k)]) *
-              w[0].data<float>()[static_cast<size_t>(k * 4 * kUnits + j)];
+          sum += static_cast<double>(x.data<float>()[at((n * 2 + t) * kDepth + k)]) *
+                 w[0].data<float>()[at(k * 4 * kUnits + j)];
         }
         for (int k = 0; k < kUnits; ++k) {
-          sum += h[static_cast<size_t>(k)] *
-                 w[1].data<float>()[static_cast<size_t>(k * 4 * kUnits + j)];
+          sum += h[static_cast<size_t>(k)] * w[1].data<float>()[at(k * 4 * kUnits + j)];
         }
         z[static_cast<size_t>(j)] = sum;
       }

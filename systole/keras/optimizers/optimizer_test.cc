@@ -286,8 +286,8 @@ TEST(OptimizerTest, ArgumentsOfOtherVersionsAreRead) {
 }
 
 // A linear model with one weight for each of two inputs, from (0.25, 1).
-Sequential two_weights(ConstraintSpec constraint = nullptr) {
-  const Sequential model({layers::Dense(
+Sequential two_weights(const ConstraintSpec& constraint = nullptr) {
+  Sequential model({layers::Dense(
       1, {.use_bias = false, .kernel_constraint = constraint, .input_shape = Shape{2}})});
   model.set_weights({Tensor::of<float>({2, 1}, {0.25F, 1.0F})});
   return model;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -130,10 +129,11 @@ std::vector<Group> groups_of(const Computation& program, const Levels& levels, i
 // Returns the member that comes last in the program: the operands of all are there, and no result
 // was used.
 Instruction& last_of(const std::vector<Instruction*>& sums) {
-  for (Instruction* x : sums[0]->parent().instructions() | std::views::reverse) {
-    if (std::ranges::find(sums, x) != sums.end()) return *x;
+  Instruction* last = sums.back();
+  for (Instruction* x : sums[0]->parent().instructions()) {
+    if (std::ranges::find(sums, x) != sums.end()) last = x;
   }
-  return *sums.back();
+  return *last;
 }
 
 hlo::CustomCallAttrs call_of(const char* target) {
@@ -193,10 +193,12 @@ bool can_wait(const Instruction& x) {
 // Writes a program again, with what can wait before its first use.
 class LateFinishes {
  public:
-  explicit LateFinishes(Computation& program) : program_(program) {
-    std::vector<Instruction*> order = program.instructions();
+  explicit LateFinishes(Computation& program) : program_(program) {}
+
+  void run() {
+    std::vector<Instruction*> order = program_.instructions();
     std::erase_if(order, [&](const Instruction* x) {
-      return x == program.terminator() || x->is(Opcode::parameter);
+      return x == program_.terminator() || x->is(Opcode::parameter);
     });
     for (const Instruction* x : order) {
       if (can_wait(*x)) waiting_.insert(x);
@@ -228,7 +230,7 @@ bool overlap(Computation& program) {
   if (starts.empty()) return false;
   sort_by_level(program, levels_of(program));
   move_starts(program, starts);
-  LateFinishes{program};
+  LateFinishes(program).run();
   return true;
 }
 
