@@ -86,7 +86,7 @@ const Asset* find_asset(std::string_view path) {
   return found == assets().end() ? nullptr : &*found;
 }
 
-// The page with its style inside, so that browsers draw it without a second request.
+// index.html with board.css inlined: the browser can paint it without a second request.
 struct Page {
   std::string text;
   std::string policy;  // Content-Security-Policy: allows this inline style by its hash

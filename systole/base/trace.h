@@ -269,8 +269,8 @@ class WorkerCapture {
   virtual WorkerRecording finish(const Recording& own) = 0;
 };
 
-// Makes the recordings of this process, while it lives, start one of a worker, too. Of several
-// sources with one address one is used.
+// Registers a worker: while this object lives, each recording of this process also records that
+// worker. Sources with the same address are recorded once.
 class WorkerSource {
  public:
   // Returns null if the worker cannot be asked. Is thread-safe, does not throw, and may still be

@@ -8,8 +8,8 @@
 
 namespace systole::keras {
 
-// input_shape {4} or {28, 28, 1}, batch_input_shape {32, 4}; nullopt: the layer takes the shape of
-// its input. (Alone, std::optional<Shape> does not take {4}.)
+// The shape of a layer's input, such as {4} or {28, 28, 1}; nullopt where the layer takes it from
+// the layer before. A std::optional<Shape> cannot be initialized with {4}; this class can.
 class InputShape : public std::optional<Shape> {
  public:
   using std::optional<Shape>::optional;

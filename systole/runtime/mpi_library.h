@@ -19,8 +19,8 @@ struct MpiJob {
 // Thread-safe.
 const MpiJob& mpi_job();
 
-// One thread calls MPI at a time: it holds this mutex. A thread that waits releases it now and
-// then.
+// Serializes calls of MPI: hold it for each call. A thread that polls for messages releases it
+// between polls.
 std::mutex& mpi_mutex();
 
 // Makes exit() abort the job with kRestartExitCode, because a rank does not answer: waiting for it

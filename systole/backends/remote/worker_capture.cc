@@ -15,7 +15,7 @@ constexpr size_t kMostRows = 64;
 // Rows of calls are no threads: their ids are beyond the kernel's.
 constexpr int64_t kFirstRow = int64_t{1} << 22;
 
-// Moves the times of a recording to the axis of another, and leaves out what is beyond it.
+// Shifts the events of `recording` to the time axis of `own`, and drops those outside of it.
 void align(const tracing::Recording& own, tracing::Recording& recording) {
   const int64_t later = recording.start_steady_ns - own.start_steady_ns;
   for (tracing::ThreadEvents& thread : recording.threads) {

@@ -153,8 +153,8 @@ class Reader {
     }
   }
 
-  // Returns whether a number may have the type, which has no parameters. A signless integer may be
-  // given as signed or as unsigned.
+  // Returns whether a number may be a constant of a scalar type: an integer in the range of "i8",
+  // any number for "f32". "i8" takes the values of both the signed and the unsigned type.
   static bool fits(const decltype(Attribute::value)& number, bool floating, std::string_view type) {
     const bool is_signed = type.starts_with("si");
     const bool is_unsigned = type.starts_with("ui");

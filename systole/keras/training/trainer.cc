@@ -55,7 +55,8 @@ void check_prediction_rows(const ModelDefinition& model, const std::vector<Outpu
   }
 }
 
-// As Keras, which goes on with the weights that compile() found.
+// Warns if layers were frozen or unfrozen after compile(). As in Keras, the weights that were
+// trainable before stay so.
 void warn_of_changed_trainable(const ModelDefinition& model,
                                const std::vector<WeightPtr>& collected) {
   if (collected.empty() || model.trainable_weights() == collected) return;

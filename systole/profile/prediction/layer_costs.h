@@ -14,7 +14,7 @@ namespace systole::profile {
 double padded_matrix(int64_t rows, int64_t columns, DType dtype);
 double padded_vector(int64_t n, DType dtype);
 
-// A product [m, k] x [k, n] that reads and writes `bytes`.
+// The cost of a product [m, k] x [k, n] that reads and writes `bytes` of memory in all.
 OpCost product_op(std::string name, int64_t m, int64_t k, int64_t n, double bytes);
 
 // A convolution of square images.

@@ -1,4 +1,5 @@
-// The difference of two machines' clocks, from messages between them, as NTP finds it.
+// Estimates the offset between the clocks of two machines from request and reply times, as NTP
+// does.
 //
 // A message leaves here at `sent`, arrives there at `received`, its answer leaves there at
 // `replied` and arrives here at `arrived`. Of the delay, (arrived - sent) - (replied - received),

@@ -20,7 +20,8 @@ int64_t steady_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-// Waits for a connection. A failure to connect is an answer, too: the call says what it was.
+// Waits until the channel is ready or failed to connect; false after kConnectTime. After a failure
+// the next call reports its cause.
 bool answers(grpc::Channel& channel) {
   const auto end = std::chrono::system_clock::now() + kConnectTime;
   grpc_connectivity_state state = channel.GetState(true);

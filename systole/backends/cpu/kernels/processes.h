@@ -34,8 +34,9 @@ const std::string* process_call(const hlo::Instruction& x);
 // Returns whether it is a call of kFinishSums whose result may be its operand.
 bool finishes_in_place(const hlo::Instruction& x);
 
-// Buffers: operands, result. Errors: FAILED_PRECONDITION without a group. REQUIRES:
-// process_call(x); no sum of hlo::kSumReplicas, which the passes replace.
+// Makes the kernel of a process call. Its buffers are the operands, then the result. `processes`
+// outlives it. Errors: FAILED_PRECONDITION if `processes` is null. REQUIRES: process_call(x) is a
+// target other than hlo::kSumReplicas, which JoinSums replaces.
 std::unique_ptr<Kernel> make_process_kernel(const hlo::Instruction& x,
                                             runtime::ProcessGroup* processes);
 
