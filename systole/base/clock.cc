@@ -19,6 +19,10 @@ class RealClock final : public Clock {
 
 }  // namespace
 
+int64_t steady_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
 Clock& real_clock() {
   static RealClock clock;
   return clock;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 
 namespace systole {
@@ -18,6 +19,9 @@ class Clock {
   // Returns at once if `duration` is not positive.
   virtual void sleep(std::chrono::nanoseconds duration) = 0;
 };
+
+// Returns the nanoseconds of this machine's steady clock since an arbitrary start.
+int64_t steady_ns();
 
 // The clock of this machine. It lives until the process ends.
 Clock& real_clock();

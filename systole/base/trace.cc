@@ -11,19 +11,14 @@
 #include <mutex>
 #include <set>
 
+#include "systole/base/clock.h"
+
 namespace systole::tracing {
 namespace internal {
 std::atomic<bool> recording{false};
 }  // namespace internal
 
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now().time_since_epoch())
-      .count();
-}
 
 // Whether the time stamp counter runs at one speed on all cores (CPUID 80000007H, EDX bit 8).
 bool has_invariant_counter() {

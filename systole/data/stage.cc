@@ -4,6 +4,7 @@
 #include <chrono>
 #include <unordered_set>
 
+#include "systole/base/clock.h"
 #include "systole/base/random.h"
 #include "systole/base/trace.h"
 #include "systole/data/recycle.h"
@@ -15,19 +16,13 @@ namespace {
 constexpr double kAlwaysTimedNs = 2000;
 constexpr int64_t kSampling = 16;
 
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 // The cost of timing itself: more than a short call where reading the clock is a system call.
 int64_t timing_cost_ns() {
   static const int64_t cost = [] {
     int64_t least = INT64_MAX;
     for (int i = 0; i < 100; ++i) {
-      const int64_t begin = now_ns();
-      least = std::min(least, now_ns() - begin);
+      const int64_t begin = steady_ns();
+      least = std::min(least, steady_ns() - begin);
     }
     return least;
   }();
@@ -168,11 +163,11 @@ bool Stage::counted(const Ask& ask) {
 template <class Ask>
 bool Stage::timed(const Ask& ask) {
   const bool sampled = mean_ns_ < kAlwaysTimedNs && calls_ > 3;
-  const int64_t begin = now_ns();
+  const int64_t begin = steady_ns();
   const int64_t traced = tracing::active() ? tracing::ticks() : 0;
   const auto note = [&] {
     if (traced != 0) tracing::record_if_long(traced, counters_->traced_name, tracing::Kind::input);
-    const int64_t took = std::max<int64_t>(now_ns() - begin - timing_cost_ns(), 0);
+    const int64_t took = std::max<int64_t>(steady_ns() - begin - timing_cost_ns(), 0);
     counters_->inclusive_ns.fetch_add(sampled ? took * kSampling : took, std::memory_order_relaxed);
     mean_ns_ += (static_cast<double>(took) - mean_ns_) / 4;
   };

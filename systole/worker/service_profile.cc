@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <set>
 #include <string>
 
+#include "systole/base/clock.h"
 #include "systole/io/wire/crc32c.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/convert_recording.h"
@@ -17,10 +17,6 @@ namespace systole::worker {
 namespace {
 
 using Stream = grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>;
-
-int64_t steady_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 std::string this_host() {
   std::array<char, 256> name{};

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "systole/base/clock.h"
 #include "systole/base/log.h"
 #include "systole/runtime/preemption.h"
 #include "systole/worker/protocol/convert.h"
@@ -17,10 +18,6 @@ constexpr size_t kMaxFreed = 64;
 constexpr int64_t kMaxFreedBytes = int64_t{1} << 20;
 constexpr auto kRetryEvery = std::chrono::milliseconds(50);
 constexpr double kCloseSeconds = 1;
-
-int64_t now_nanoseconds() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 // Errors of a connection that a new one may heal.
 bool may_heal(const Error& error) {
@@ -59,7 +56,7 @@ void Connection::record_with_process() {
 void Connection::start() {
   channel_ = worker::make_channel(options_.address, options_.credentials);
   say_hello();
-  last_heard_ = now_nanoseconds();
+  last_heard_ = steady_ns();
   {
     const std::lock_guard send_lock(send_mutex_);
     keeper_ = std::thread([this] { keep_alive(); });  // ends a silent stream
@@ -110,7 +107,7 @@ uint64_t Connection::open_stream() {
     const std::lock_guard lock(mutex_);
     context_ = std::make_unique<grpc::ClientContext>();
     worker::prepare(*context_, options_.credentials, 0);
-    last_heard_ = now_nanoseconds();
+    last_heard_ = steady_ns();
     if (closing_) context_->TryCancel();
   }
   stream_ = stub_->Session(context_.get());
@@ -121,7 +118,7 @@ uint64_t Connection::open_stream() {
   if (!stream_->Write(request) || !stream_->Read(&reply)) {
     throw worker::from_status(finish_stream(), what("no stream"));
   }
-  last_heard_ = now_nanoseconds();
+  last_heard_ = steady_ns();
   return reply.received();
 }
 
@@ -160,7 +157,7 @@ void Connection::read_replies() {
 }
 
 void Connection::handle(const v1::Reply& reply) {
-  last_heard_ = now_nanoseconds();
+  last_heard_ = steady_ns();
   if (!reply.preempted().empty()) {
     log_warning("worker {}: preempted in {} s: {}", options_.address, reply.grace_seconds(),
                 reply.preempted());
@@ -307,7 +304,7 @@ void Connection::keep_alive() {
       });
       if (closing_ || failure_) return;
       freeing = !freed_.empty();
-      const std::chrono::nanoseconds quiet(now_nanoseconds() - last_heard_);
+      const std::chrono::nanoseconds quiet(steady_ns() - last_heard_);
       if (quiet > silence && context_ != nullptr) context_->TryCancel();
     }
     try {

@@ -1,9 +1,9 @@
 #include "systole/backends/remote/worker_capture.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 
@@ -37,7 +37,7 @@ void align(const tracing::Recording& own, tracing::Recording& recording) {
 
 int64_t CallLog::now() {
   if (!tracing::active()) return 0;
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  return steady_ns();
 }
 
 void CallLog::add(int64_t begin, const worker::v1::Request& request) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/io/wire/crc32c.h"
 #include "systole/worker/protocol/convert.h"
@@ -15,10 +16,6 @@ namespace {
 constexpr auto kConnectTime = std::chrono::seconds(5);
 constexpr int kRoundTrips = 16;
 constexpr int64_t kMaxRecordingBytes = int64_t{256} << 20;
-
-int64_t steady_ns() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 // Waits until the channel is ready or failed to connect; false after kConnectTime. After a failure
 // the next call reports its cause.
