@@ -80,10 +80,10 @@ class ChartMaker {
 
   // Spreads the buckets of four segments over more than that: segments overlap in x.
   void limit_buckets(size_t segments) {
-    constexpr int kLeast = 50;
+    constexpr int kMin = 50;
     constexpr int kFull = 4;
     if (segments <= kFull) return;
-    buckets_ = std::min(buckets_, std::max(kLeast, buckets_ * kFull / static_cast<int>(segments)));
+    buckets_ = std::min(buckets_, std::max(kMin, buckets_ * kFull / static_cast<int>(segments)));
   }
 
   // Adds a segment of `count` points; `at(i)` returns a point.

@@ -19,10 +19,10 @@ FixedPointFactor fixed_point_factor(double factor) {
     multiplier /= 2;
     ++shift;
   }
-  if (shift > kMostFixedPointShift) {
+  if (shift > kMaxFixedPointShift) {
     throw invalid_argument("fixed_point_factor: factor, got {}, expected less than 2^30", factor);
   }
-  if (shift < kLeastFixedPointShift) return {};
+  if (shift < kMinFixedPointShift) return {};
   return {.multiplier = static_cast<int32_t>(multiplier), .shift = shift};
 }
 

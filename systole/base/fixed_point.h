@@ -8,8 +8,8 @@
 
 namespace systole {
 
-inline constexpr int kLeastFixedPointShift = -31;
-inline constexpr int kMostFixedPointShift = 30;
+inline constexpr int kMinFixedPointShift = -31;
+inline constexpr int kMaxFixedPointShift = 30;
 
 // How products are rounded. `tflite` rounds twice, as TensorFlow Lite does by default; `single`
 // rounds once, as its TFLITE_SINGLE_ROUNDING. They differ in rare last bits.
@@ -50,7 +50,7 @@ constexpr int32_t rounding_divide_by_power(int32_t x, int exponent) {
 
 // Returns x * factor. FixedPointRounding::tflite rounds ties up and then away from zero;
 // FixedPointRounding::single rounds ties up. Products beyond 32 bits keep their low 32 bits.
-// REQUIRES: kLeastFixedPointShift <= factor.shift <= kMostFixedPointShift.
+// REQUIRES: kMinFixedPointShift <= factor.shift <= kMaxFixedPointShift.
 constexpr int32_t fixed_point_multiply(int32_t x, FixedPointFactor factor,
                                        FixedPointRounding rounding) {
   if (rounding == FixedPointRounding::tflite) {

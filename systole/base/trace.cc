@@ -426,7 +426,7 @@ void record_steps(int64_t begin, std::span<const int64_t> ends, int64_t program)
 void record_if_long(int64_t begin, std::string_view name, Kind kind) {
   if (!active()) return;
   const int64_t end = ticks();
-  if (static_cast<double>(end - begin) * nanoseconds_per_tick() < kLeastNanoseconds) return;
+  if (static_cast<double>(end - begin) * nanoseconds_per_tick() < kMinNanoseconds) return;
   record({.begin = begin, .end = end, .name = intern(name), .kind = kind});
 }
 

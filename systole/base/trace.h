@@ -200,8 +200,8 @@ void record_all(std::span<const Event> events);
 // of the others where the one before ended. Takes much less time than an event for each.
 void record_steps(int64_t begin, std::span<const int64_t> ends, int64_t program);
 // Adds an event of this thread that began at `begin` (ticks) and ends now, unless it was shorter
-// than kLeastNanoseconds: for work that is mostly too short to record.
-inline constexpr double kLeastNanoseconds = 10'000;
+// than kMinNanoseconds: for work that is mostly too short to record.
+inline constexpr double kMinNanoseconds = 10'000;
 void record_if_long(int64_t begin, std::string_view name, Kind kind);
 // Keeps the program for the recording, if there is one.
 void note_program(const std::shared_ptr<const Program>& program);

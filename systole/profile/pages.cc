@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostSteps = 1000;  // of a page
+constexpr size_t kMaxSteps = 1000;  // of a page
 constexpr size_t kTopOps = 10;
 constexpr double kMilliseconds = 1e3;
 
@@ -36,7 +36,7 @@ double compute_of(const Step& step) {
 std::vector<const Step*> shown_steps(const Analysis& analysis) {
   std::vector<const Step*> shown;
   const size_t n = analysis.steps.size();
-  const size_t stride = std::max<size_t>((n + kMostSteps - 1) / kMostSteps, 1);
+  const size_t stride = std::max<size_t>((n + kMaxSteps - 1) / kMaxSteps, 1);
   for (size_t i = 0; i < n; i += stride) shown.push_back(&analysis.steps[i]);
   return shown;
 }

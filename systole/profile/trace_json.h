@@ -12,10 +12,10 @@
 
 namespace systole::profile {
 
-inline constexpr int64_t kMostTraceEvents = 200'000;
+inline constexpr int64_t kMaxTraceEvents = 200'000;
 
 struct TraceOptions {
-  int64_t most = kMostTraceEvents;
+  int64_t most = kMaxTraceEvents;
   bool dataflow = false;  // arrows from launches to their first steps
   bool memory = false;    // a counter with the memory of the program of each step
 };

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kFolderVariable = "SYSTOLE_PROFILE";
 constexpr double kSecondsOfSignal = 2;
 constexpr double kSecondsOfVariable = 10;
-constexpr double kMostSeconds = 3600;
+constexpr double kMaxSeconds = 3600;
 
 // The requests of the process. Never destroyed: the signal may come at any time.
 struct Triggers {
@@ -51,9 +51,9 @@ double seconds_wanted(double otherwise) {
   if (text == nullptr) return otherwise;
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);
-  if (end != text && *end == '\0' && seconds > 0 && seconds <= kMostSeconds) return seconds;
+  if (end != text && *end == '\0' && seconds > 0 && seconds <= kMaxSeconds) return seconds;
   log_warning("SYSTOLE_PROFILE_SECONDS: got '{}', expected a number of seconds up to {}", text,
-              kMostSeconds);
+              kMaxSeconds);
   return otherwise;
 }
 

@@ -10,8 +10,8 @@
 namespace systole::remote {
 namespace {
 
-constexpr size_t kMostCalls = size_t{1} << 18;
-constexpr size_t kMostRows = 64;
+constexpr size_t kMaxCalls = size_t{1} << 18;
+constexpr size_t kMaxRows = 64;
 // Rows of calls are no threads: their ids are beyond the kernel's.
 constexpr int64_t kFirstRow = int64_t{1} << 22;
 
@@ -44,7 +44,7 @@ void CallLog::add(int64_t begin, const worker::v1::Request& request) {
   const int64_t end = now();
   if (begin == 0 || end == 0) return;
   const std::lock_guard lock(mutex_);
-  if (calls_.size() >= kMostCalls) return;
+  if (calls_.size() >= kMaxCalls) return;
   calls_.push_back({begin, end, worker::span_of(request), request.op_id()});
 }
 
@@ -68,7 +68,7 @@ std::vector<tracing::ThreadEvents> rows_of(std::vector<CallLog::Call> calls, int
         rows, [&](const auto& other) { return other.events.back().end <= event.begin; });
     if (row != rows.end()) {
       row->events.push_back(event);
-    } else if (rows.size() < kMostRows) {
+    } else if (rows.size() < kMaxRows) {
       rows.push_back({.name = fmt::format("calls of {} ({})", address, rows.size() + 1),
                       .id = kFirstRow + static_cast<int64_t>(rows.size()),
                       .events = {event}});

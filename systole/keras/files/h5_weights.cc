@@ -39,17 +39,17 @@ std::string below(const std::string& group, const std::string& name) {
 
 void write_h5_names(Hdf5Writer& file, const std::string& object, const std::string& name,
                     std::span<const std::string> texts) {
-  constexpr size_t kMost = Hdf5Writer::kMaxAttributeBytes;
+  constexpr size_t kMax = Hdf5Writer::kMaxAttributeBytes;
   for (const std::string& text : texts) {
-    if (text.size() > kMost) {
+    if (text.size() > kMax) {
       throw invalid_argument("'{}' of '{}': a name of {} bytes, expected at most {}", name, object,
-                             text.size(), kMost);
+                             text.size(), kMax);
     }
   }
   size_t parts = 1;
   const auto fits = [&] {
     for (size_t i = 0; i < parts; ++i) {
-      if (padded_size(part_of(texts, parts, i)) > kMost) return false;
+      if (padded_size(part_of(texts, parts, i)) > kMax) return false;
     }
     return true;
   };

@@ -138,8 +138,8 @@ double checked(double value, const char* what) {
 
 // Positions in a program: there is memory for each.
 int checked_position(int position) {
-  constexpr int kMost = 1 << 24;
-  if (position >= 0 && position <= kMost) return position;
+  constexpr int kMax = 1 << 24;
+  if (position >= 0 && position <= kMax) return position;
   throw damaged("position, got {}, expected 0 to 2^24", position);
 }
 

@@ -13,7 +13,7 @@ using tracing::Kind;
 constexpr double kNoteNanoseconds = 40;
 constexpr double kShare = 100;
 // A step with more ops, inside of loops, notes these.
-constexpr int64_t kMostOps = 50'000;
+constexpr int64_t kMaxOps = 50'000;
 
 int64_t ticks_to_wait_for_one_op() {
   static const auto ticks =
@@ -56,7 +56,7 @@ void RunNotes::enter_steps(RunContext& context) {
 }
 
 void RunNotes::note_op(int64_t op) {
-  if (ops_ >= kMostOps) return;
+  if (ops_ >= kMaxOps) return;
   const int64_t now = tracing::ticks();
   events_->list.push_back({.begin = last_,
                            .end = now,

@@ -11,7 +11,7 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // of one constant or tile
+constexpr uint64_t kMaxBytes = uint64_t{1} << 28;  // of one constant or tile
 
 std::vector<std::string_view> words_of(std::string_view line) {
   line = line.substr(0, line.find(';'));
@@ -130,9 +130,9 @@ class ProgramParser {
         part.push_back(static_cast<char>(value));
       }
       const int64_t times =
-          hex.size() == word.size() ? 1 : number("repetitions", count, int64_t{kMostBytes});
-      if (bytes_->size() + part.size() * static_cast<uint64_t>(times) > kMostBytes) {
-        fail("bytes, got more than {}, expected at most that", kMostBytes);
+          hex.size() == word.size() ? 1 : number("repetitions", count, int64_t{kMaxBytes});
+      if (bytes_->size() + part.size() * static_cast<uint64_t>(times) > kMaxBytes) {
+        fail("bytes, got more than {}, expected at most that", kMaxBytes);
       }
       for (int64_t i = 0; i < times; ++i) *bytes_ += part;
     }

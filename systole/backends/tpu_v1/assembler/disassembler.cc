@@ -7,7 +7,7 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr size_t kBytesPerLine = 48;
-constexpr size_t kLeastRun = 8;  // equal bytes that are written with '*'
+constexpr size_t kMinRun = 8;  // equal bytes that are written with '*'
 
 size_t run_length(std::string_view bytes, size_t begin) {
   size_t end = begin;
@@ -21,7 +21,7 @@ std::string hex_lines(std::string_view bytes) {
   bool joined = false;  // the last bytes are a token that may grow
   for (size_t i = 0; i < bytes.size();) {
     const size_t run = run_length(bytes, i);
-    const bool repeated = run >= kLeastRun;
+    const bool repeated = run >= kMinRun;
     const size_t count = repeated ? run : 1;
     if (on_line >= kBytesPerLine) {
       out += "\n+";
@@ -32,7 +32,7 @@ std::string hex_lines(std::string_view bytes) {
     out += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
     if (repeated) out += fmt::format("*{}", run);
     joined = !repeated;
-    on_line += repeated ? kLeastRun : 1;
+    on_line += repeated ? kMinRun : 1;
     i += count;
   }
   return out;

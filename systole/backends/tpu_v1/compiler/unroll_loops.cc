@@ -38,7 +38,7 @@ bool unroll_loops(hlo::Module& module) {
   for (hlo::Instruction* op : main.instructions()) {
     if (!op->is(hlo::Opcode::while_) || !contains_quantized(op->region(1))) continue;
     const auto steps = hlo::LoopCounters(*op).trips();
-    if (!steps.has_value() || *steps > kMostSteps) continue;
+    if (!steps.has_value() || *steps > kMaxSteps) continue;
     unroll(main, *op, *steps);
     changed = true;
   }

@@ -6,7 +6,7 @@
 namespace systole::tpu_v1 {
 
 // Loops of more steps stay on the host.
-inline constexpr int64_t kMostSteps = 512;
+inline constexpr int64_t kMaxSteps = 512;
 
 // Replaces loops of main that contain quantized ops and whose number of steps is known by copies of
 // their bodies. Returns whether there were any.

@@ -9,8 +9,8 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr std::string_view kMagic = "TPUV1PRG";
-constexpr int kLeastArray = 4;
-constexpr int kMostArray = 512;
+constexpr int kMinArray = 4;
+constexpr int kMaxArray = 512;
 
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
@@ -61,9 +61,9 @@ ProgramHeader read_program_header(ProgramBytes& in, size_t length, const std::st
     throw invalid_argument("{}: version, got {}, expected {}", path, version, kProgramVersion);
   }
   const uint32_t array = in.u32();
-  if (array < kLeastArray || array > kMostArray) {
-    throw invalid_argument("{}: array, got {}, expected {} to {}", path, array, kLeastArray,
-                           kMostArray);
+  if (array < kMinArray || array > kMaxArray) {
+    throw invalid_argument("{}: array, got {}, expected {} to {}", path, array, kMinArray,
+                           kMaxArray);
   }
   program.array = static_cast<int>(array);
   const uint32_t rounding = in.u32();
@@ -106,9 +106,9 @@ const Port& Program::port(std::string_view name) const {
 }
 
 std::string write_program(const Program& program) {
-  if (program.array < kLeastArray || program.array > kMostArray) {
-    throw invalid_argument("program: array, got {}, expected {} to {}", program.array, kLeastArray,
-                           kMostArray);
+  if (program.array < kMinArray || program.array > kMaxArray) {
+    throw invalid_argument("program: array, got {}, expected {} to {}", program.array, kMinArray,
+                           kMaxArray);
   }
   std::string body;
   int64_t index = 0;

@@ -38,7 +38,7 @@ VectorScale scale_of(const Registers& r, Register zero, Register multiplier, Reg
                      int64_t index) {
   return {checked_register(r, zero, INT16_MIN, UINT16_MAX, index),
           checked_register(r, multiplier, INT32_MIN, INT32_MAX, index),
-          checked_register(r, shift, kLeastShift, kMostShift, index)};
+          checked_register(r, shift, kMinShift, kMaxShift, index)};
 }
 
 }  // namespace
@@ -75,10 +75,10 @@ ChannelTable Machine::channel_table(int64_t index) const {
     table.bias.push_back(load_s32(bytes + 4 * c));
     table.multiplier.push_back(load_s32(bytes + 4 * columns + 4 * c));
     table.shift.push_back(static_cast<int8_t>(bytes[8 * columns + c]));
-    if (table.shift[c] < kLeastShift || table.shift[c] > kMostShift) {
+    if (table.shift[c] < kMinShift || table.shift[c] > kMaxShift) {
       throw invalid_argument(
           "instruction {} (activate): shift of column {}, got {}, expected {} to {}", index, c,
-          table.shift[c], kLeastShift, kMostShift);
+          table.shift[c], kMinShift, kMaxShift);
     }
     if (table.bias[c] != 0 || table.multiplier[c] != 0) table.used = c + 1;
   }
@@ -141,7 +141,7 @@ void Machine::vector(const Program& program, const Instruction& instruction, int
       scale_of(r, Register::b_zero, Register::b_multiplier, Register::b_shift, index);
   const VectorScale out_scale =
       scale_of(r, Register::a_zero, Register::out_multiplier, Register::out_shift, index);
-  const int left = checked_register(r, Register::left_shift, 0, kMostShift, index);
+  const int left = checked_register(r, Register::left_shift, 0, kMaxShift, index);
   const auto columns = static_cast<size_t>(config_.array);
   const bool is_unsigned = (flags & kUnsignedOperands) != 0;
   std::vector<int32_t> a(columns);

@@ -7,7 +7,7 @@
 namespace systole::tpu_v1 {
 namespace {
 
-constexpr int64_t kMostSize = 1 << 16;  // of an image or a stride
+constexpr int64_t kMaxSize = 1 << 16;  // of an image or a stride
 
 int64_t plane_count(const Instruction& instruction, uint16_t flag) {
   return (instruction.flags & flag) != 0 ? 2 : 1;
@@ -20,9 +20,9 @@ bool pools(const Instruction& instruction) {
 void check_sizes(const Registers& registers, std::initializer_list<Register> sizes, int64_t index,
                  std::string_view name) {
   for (const Register size : sizes) {
-    if (registers[size] < 1 || registers[size] > kMostSize) {
+    if (registers[size] < 1 || registers[size] > kMaxSize) {
       throw invalid_argument("instruction {} ({}): register {}, got {}, expected 1 to {}", index,
-                             name, name_of(size), registers[size], kMostSize);
+                             name, name_of(size), registers[size], kMaxSize);
     }
   }
 }

@@ -9,7 +9,7 @@
 namespace systole::tpu_v1 {
 namespace {
 
-constexpr uint64_t kMostHostBytes = uint64_t{1} << 32;
+constexpr uint64_t kMaxHostBytes = uint64_t{1} << 32;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Machine::Machine(const MachineConfig& config) : config_(config) {
 }
 
 void Machine::write_host(uint64_t offset, std::span<const uint8_t> bytes) {
-  if (offset > kMostHostBytes || bytes.size() > kMostHostBytes - offset) {
+  if (offset > kMaxHostBytes || bytes.size() > kMaxHostBytes - offset) {
     throw make_error(Code::out_of_range,
                      "host memory: bytes, got {} from offset {}, expected at most 4 GiB",
                      bytes.size(), offset);

@@ -11,8 +11,8 @@
 namespace systole::tpu_v1 {
 namespace {
 
-constexpr int64_t kChunkRows = 128;   // multiplied at a time
-constexpr size_t kMostPacked = 4096;  // tiles that stay packed
+constexpr int64_t kChunkRows = 128;  // multiplied at a time
+constexpr size_t kMaxPacked = 4096;  // tiles that stay packed
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void Machine::next_tile(const Program& program, const Instruction& instruction, 
   const int64_t kind = instruction.flags & (kUnsignedWeights | kWeights16);
   if (packed_ != nullptr && packed_flags_ == kind) return;
   packed_flags_ = kind;
-  if (packed_tiles_.size() >= kMostPacked) packed_tiles_.clear();
+  if (packed_tiles_.size() >= kMaxPacked) packed_tiles_.clear();
   std::unique_ptr<PackedTile>& packed = packed_tiles_[{in_array_.index, kind}];
   if (packed == nullptr) {
     const auto found = program.tiles.find(in_array_.index);

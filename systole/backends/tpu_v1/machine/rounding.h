@@ -9,15 +9,15 @@
 
 namespace systole::tpu_v1 {
 
-inline constexpr int kLeastShift = kLeastFixedPointShift;
-inline constexpr int kMostShift = kMostFixedPointShift;
+inline constexpr int kMinShift = kMinFixedPointShift;
+inline constexpr int kMaxShift = kMaxFixedPointShift;
 
 // Keeps the low 32 bits: what 32-bit registers hold.
 constexpr int32_t wrap32(int64_t value) { return wrap_to_32(value); }
 
 // Returns x * multiplier * 2^(shift - 31). Rounding::tflite rounds twice, ties up and then away
 // from zero; Rounding::single rounds once, ties up. Products beyond 32 bits keep their low 32 bits.
-// REQUIRES: kLeastShift <= shift <= kMostShift.
+// REQUIRES: kMinShift <= shift <= kMaxShift.
 constexpr int32_t requantize(int32_t x, int32_t multiplier, int shift, Rounding rounding) {
   return fixed_point_multiply(
       x, {.multiplier = multiplier, .shift = shift},

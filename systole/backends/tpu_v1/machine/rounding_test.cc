@@ -84,7 +84,7 @@ TEST(Rounding, RequantizesAsExactArithmeticDoes) {
   std::mt19937 random(2);
   std::vector<int32_t> values = interesting_integers();
   for (int i = 0; i < 500; ++i) values.push_back(static_cast<int32_t>(random()) >> (i % 28));
-  for (int shift = kLeastShift; shift <= kMostShift; ++shift) {
+  for (int shift = kMinShift; shift <= kMaxShift; ++shift) {
     for (int i = 0; i < 40; ++i) {
       const auto multiplier = i == 0   ? int32_t{1} << 30
                               : i == 1 ? INT32_MAX

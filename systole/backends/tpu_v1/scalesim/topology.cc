@@ -11,8 +11,8 @@
 namespace systole::tpu_v1 {
 namespace {
 
-constexpr int64_t kMostDimension = 1 << 20;
-constexpr double kMostMultiplyAdds = 1e15;  // of a layer, so that no count overflows
+constexpr int64_t kMaxDimension = 1 << 20;
+constexpr double kMaxMultiplyAdds = 1e15;  // of a layer, so that no count overflows
 constexpr size_t kConvolutionFields = 7;
 constexpr size_t kProductFields = 3;
 
@@ -46,9 +46,9 @@ std::optional<std::vector<int64_t>> numbers_of(const std::vector<std::string_vie
   std::vector<int64_t> numbers;
   for (size_t i = 1; i <= count; ++i) {
     const auto number = parse_number<int64_t>(fields[i]);
-    if (!number || *number < 1 || *number > kMostDimension) {
+    if (!number || *number < 1 || *number > kMaxDimension) {
       why = fmt::format("field {}, got '{}', expected a number from 1 to {}", i + 1, fields[i],
-                        kMostDimension);
+                        kMaxDimension);
       return std::nullopt;
     }
     numbers.push_back(*number);
@@ -106,7 +106,7 @@ Topology parse_topology(std::string_view text, const std::string& path) {
     }
     if (layer && static_cast<double>(layer->vectors) * static_cast<double>(layer->inputs) *
                          static_cast<double>(layer->outputs) * static_cast<double>(layer->repeats) >
-                     kMostMultiplyAdds) {
+                     kMaxMultiplyAdds) {
       why = "size, got more than 1e15 multiply-adds, expected fewer";
       layer.reset();
     }
