@@ -195,7 +195,7 @@ TEST_P(BadInputTest, IsAnErrorThatSaysWhereAndWhat) {
   for (const char* part : GetParam().told) EXPECT_NE(got.find(part), std::string::npos) << got;
 }
 
-// It ends, says how many and why, and goes on behind what failed.
+// It ends, says how many and why, and continues after what failed.
 TEST_P(BadInputTest, IsIgnoredWhenAskedTo) {
   const LogCapture log;
   Dataset dataset;

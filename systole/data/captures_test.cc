@@ -58,7 +58,7 @@ TEST_F(CapturesTest, TablesAndTexts) {
   EXPECT_EQ(joined(found.batch(2)), "[[0 1] [10 11]] [[20 21]]");
 }
 
-// In loops and branches of the function, behind control dependencies, as the result itself, and in
+// In loops and branches of the function, after control dependencies, as the result itself, and in
 // a function of a function of data sets.
 TEST_F(CapturesTest, WhereverInTheFunction) {
   const Output two = constant(1.0F) + constant(1.0F);

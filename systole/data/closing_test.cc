@@ -162,7 +162,7 @@ std::vector<Running> stages() {
 std::vector<Running> gathering_stages() {
   return {
       {"batch of a serial map", [=] { return slow_map(0).batch(1'000'000); }},
-      {"parser behind a serial map",
+      {"parser after a serial map",
        [=] {
          const auto record = [](const Element&) {
            std::this_thread::sleep_for(milliseconds(5));

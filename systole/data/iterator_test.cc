@@ -132,7 +132,7 @@ TEST(IteratorTest, CachesAreReadAgainNotSaved) {
   }
 }
 
-// Whoever changes a seed, or what a graph draws seeds by, goes on in the order that was begun.
+// Whoever changes a seed, or what a graph draws seeds by, continues in the order that was begun.
 TEST(IteratorTest, PositionsHaveTheSeed) {
   const auto shuffled = [](int64_t seed) { return Dataset::range(30).shuffle(30, {.seed = seed}); };
   const auto sampled = [](int64_t seed) {
@@ -720,7 +720,7 @@ TEST(DatasetTest, IgnoredErrorsAreToldOfAtOnce) {
   EXPECT_THAT(log.messages()[1], HasSubstr("ignore_errors: dropped 10 elements, the first for "));
 }
 
-// Elements that take long come behind many that take no time.
+// Elements that take long come after many that take no time.
 TEST(DatasetTest, ThreadsOfAMapDoNotRunFarAhead) {
   constexpr int64_t kFast = 3000;
   std::atomic<int64_t> made{0};

@@ -386,7 +386,7 @@ TEST_F(ParametersTest, OnlyAnInitializerTakesThem) {
                    StepFeed feed({.datasets = {dataset}, .name = "input"}, {});
                    feed.next(1);
                  }));
-  // What stands behind an iterator of the graph is the same data set.
+  // The source of an iterator of the graph is the same data set.
   const Nest<Output> next = dataset.make_initializable_iterator().get_next();
   expect_refused("Iterator", error_of([&] { dataset_of(next).make_iterator(); }));
   EXPECT_EQ(Iterator(dataset, {}, {Tensor(int64_t{1})}).next()->leaf().num_elements(), 1);

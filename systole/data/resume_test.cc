@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 const ElementSpec kResumedInt{TensorType{DType::s64, {}}};
 
-// What comes behind `position` elements in an iterator that is restored there.
+// What comes after `position` elements in an iterator that is restored there.
 std::vector<std::string> resumed(const Dataset& dataset, int64_t position,
                                  const std::function<void()>& between = {}) {
   Iterator first(dataset, {.entropy = 1});

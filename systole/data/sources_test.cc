@@ -25,7 +25,7 @@ void write_records(FileSystem& fs, const std::string& path, const std::vector<st
   writer.close();
 }
 
-// All elements, and that a state saved anywhere goes on in the same way.
+// All elements, and that a state saved anywhere continues in the same way.
 std::string checked(const Dataset& dataset) {
   const std::vector<std::string> all = elements(dataset);
   for (size_t position = 0; position <= all.size(); ++position) {
@@ -210,7 +210,7 @@ TEST(SourcesTest, CsvRecordsThatAreWrong) {
   EXPECT_EQ(got[6], "(8, 9)");
   EXPECT_EQ(checked(csv.ignore_errors()), "(1, 2) (8, 9)");
   EXPECT_EQ(checked(csv), joined(csv));
-  // Columns behind those that are wanted do not matter, as in TensorFlow.
+  // Columns after those that are wanted do not matter, as in TensorFlow.
   EXPECT_EQ(joined(CsvDataset("a", {Tensor(0)}, {.select_cols = {0}, .file_system = &fs}).take(3)),
             "(1,) (1,) (1,)");
 }

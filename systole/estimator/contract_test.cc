@@ -428,7 +428,7 @@ TEST_F(ContractTest, predictions_by_the_batch) {
   EXPECT_THAT(batches, ElementsAre(numbers_of(counted(8)[0].leaf()), ElementsAre(9, 10, 11)));
 }
 
-// A range that is left where it stands keeps nothing from going on.
+// A range that is not finished keeps nothing from continuing.
 TEST_F(ContractTest, predictions_can_be_left) {
   TPUEstimator estimator = trained(options());
   PredictionRange left = estimator.predict(features_of(1000));

@@ -41,7 +41,7 @@ TPUEstimatorSpec printing_model(const Nest<Output>& features, const Nest<Output>
                           .minimize(loss, {.global_step = get_global_step()})};
 }
 
-// A launch has one place to write: behind it.
+// A launch writes the prints of its last step.
 TEST(PrintHook, WritesWhatTheLastStepOfALoopPrints) {
   const systole::testing::TempFolder folder;
   const LogCapture log;

@@ -52,7 +52,7 @@ class CallContext {
   // the replicas' values. Replaces an earlier update of the same weight.
   void add_update(const WeightPtr& weight, const Output& value);
   // The value that the updates so far give a weight: value() where there are none. A layer that is
-  // called several times in a program goes on from it.
+  // called several times in a program continues from it.
   Output latest(const WeightPtr& weight);
   // The variable that stands for a weight. REQUIRES: !abstract().
   Variable variable(const WeightPtr& weight) const { return variable_of_(weight); }

@@ -95,7 +95,7 @@ std::span<LayerClass (*const)()> layer_class_files();
 //   static constexpr std::string_view kClassName = "Dense";
 //   static std::vector<Field<Options>> fields();
 //   explicit Derived(Options options);
-// `Base` is constructed with the arguments behind the options.
+// `Base` is constructed with the arguments after the options.
 template <class Derived, class Options, class Base = LayerDefinition>
 class LayerOf : public Base {
  public:

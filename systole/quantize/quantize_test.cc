@@ -190,7 +190,7 @@ TEST(QuantizeTest, QuantizesAConvolutionalNetwork) {
         EXPECT_GT(layer.sqnr, 20) << report.to_string();
         EXPECT_LT(layer.saturation, 0.02) << report.to_string();
       }
-      EXPECT_EQ(report.layers[0].zero_point, -128);  // behind a ReLU
+      EXPECT_EQ(report.layers[0].zero_point, -128);  // after a ReLU
     }
   }
 }

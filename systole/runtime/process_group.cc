@@ -69,7 +69,7 @@ void add_up(DType dtype, const void* lanes, int64_t num_lanes, int64_t count, vo
   reduce_in_pairs(dtype, values, count, Reduction::sum, sum);
 }
 
-// Copies the lanes of each term behind one another into rows of `count` elements.
+// Copies the lanes of each term after one another into rows of `count` elements.
 void pack(DType dtype, std::span<const ProcessGroup::SumTerm> terms, int64_t num_lanes,
           int64_t count, std::byte* rows) {
   for (const ProcessGroup::SumTerm& term : terms) {
@@ -223,7 +223,7 @@ std::chrono::milliseconds step_timeout() {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-// The job cannot go on: messages of a process that is gone would be waited for in every step.
+// The job cannot continue: messages of a process that is gone would be waited for in every step.
 void end_job(const Error& error) {
   const MpiJob& job = mpi_job();
   log_error(

@@ -52,7 +52,7 @@ class ProcessGroup {
   enum class Wait : uint8_t { step, rare };
 
   // One of the arrays that are added up together: `num_lanes` arrays of `count` elements, one
-  // behind another. Its sum is stored from element `at` of the sums.
+  // after another. Its sum is stored from element `at` of the sums.
   struct SumTerm {
     const void* lanes = nullptr;
     int64_t count = 0;

@@ -18,7 +18,7 @@ namespace systole::runtime {
 struct Backend {
   std::string name;
   std::vector<OptionDef> options;
-  // The option that the text behind the colon of "name:text" sets; "": names have no such text.
+  // The option that the text after the colon of "name:text" sets; "": names have no such text.
   std::string address_option = {};
   std::function<std::unique_ptr<Client>(const ClientOptions&)> make;
 };

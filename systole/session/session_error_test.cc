@@ -1,4 +1,4 @@
-// What a session says to bad input, and that it goes on working.
+// What a session says to bad input, and that it continues working.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class SessionErrorTest : public ::testing::TestWithParam<std::string> {
  protected:
-  // `action` fails with this text, and the session goes on working.
+  // `action` fails with this text, and the session continues working.
   void expect_error(const std::function<void()>& action,
                     const ::testing::Matcher<std::string>& text) {
     EXPECT_THAT(error_of(action), text);

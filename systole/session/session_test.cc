@@ -302,7 +302,7 @@ TEST_P(SessionTest, TpuSystemOpsStandBesideOthers) {
   }
 }
 
-// Another session of the same program goes on with the numbers that this one would have drawn.
+// Another session of the same program continues with the numbers that this one would have drawn.
 TEST_P(SessionTest, RandomNumbersGoOn) {
   const Output x = random_uniform({4});
   const LogCapture log;

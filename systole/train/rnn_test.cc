@@ -197,7 +197,7 @@ TEST_F(RnnTest, TwoDirections) {
     EXPECT_FALSE(values[2].identical(values[4]));
     // The first step's output of the backward cell is its last.
     EXPECT_EQ(values[6].as_double(0), values[4].as_double(0));
-    EXPECT_EQ(values[6].as_double(10), 0);  // behind the second example's end
+    EXPECT_EQ(values[6].as_double(10), 0);  // after the second example's end
   }
 }
 

@@ -69,7 +69,7 @@ TEST_F(SaverTest, SavesAndRestores) {
               ::testing::ElementsAre(::testing::Pair("a", "b")));
 }
 
-// Iterators of a session go on where they were; one that begins with the checkpoint says so.
+// Iterators of a session continue where they were; one that begins with the checkpoint says so.
 TEST_F(SaverTest, SavesAndRestoresIterators) {
   const Dataset numbers = Dataset::range(100).shuffle(10, {.seed = 1}).batch(2);
   const OneShotIterator one_shot = numbers.make_one_shot_iterator();
@@ -196,7 +196,7 @@ TEST_F(SaverTest, KeepsTheNewest) {
     if (bundle_exists(fs_, fmt::format("d/m-{}", step))) there.push_back(step);
   }
   EXPECT_THAT(there, ::testing::ElementsAre(3, 4, 5));
-  // Another process counts what is there, and goes on.
+  // Another process counts what is there, and continues.
   Saver next(keep_two);
   next.save(*session_, "d/m", {.global_step = 6});
   EXPECT_THAT(next.last_checkpoints(), ::testing::ElementsAre("d/m-5", "d/m-6"));

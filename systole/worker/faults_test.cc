@@ -201,7 +201,7 @@ TEST(WorkerFaults, SurvivesGarbage) {
   EXPECT_TRUE(polite.hello().ok());
 }
 
-// Requests that the worker refuses, one reply each; the session goes on.
+// Requests that the worker refuses, one reply each; the session continues.
 TEST(WorkerFaults, RefusesRequests) {
   WorkerOptions options = quick_options();
   options.limits.max_bytes = kMiB;
@@ -313,7 +313,7 @@ TEST(WorkerFaults, RefusesWhatTheQueueDoesNotHold) {
   };
   send();
   EXPECT_TRUE(becomes_true([&] { return session.status().queued() == 0; }));
-  for (int i = 0; i < 8; ++i) send();  // behind the one whose reply the gate holds
+  for (int i = 0; i < 8; ++i) send();  // after the one whose reply the gate holds
   EXPECT_THAT(error_of(send), AllOf(StartsWith("RESOURCE_EXHAUSTED"), HasSubstr("8 operations")));
   gate->open();
   constexpr int kRefused = static_cast<int>(Code::resource_exhausted);

@@ -127,7 +127,7 @@ TEST(WorkerProfile, IsWrittenBesideThatOfTheProgram) {
                            HasSubstr("calls of " + worker.address()), HasSubstr("clock_error_ns")));
 }
 
-// The program goes on without the worker's recording.
+// The program continues without the worker's recording.
 TEST(WorkerProfile, MayBeMissing) {
   const WorkerProcess worker("");
   Squares squares(worker.target());

@@ -1,4 +1,4 @@
-// The page of histograms: percentiles over the steps, or the shapes one behind the other.
+// The page of histograms: percentiles over the steps, or the shapes one after the other.
 import {getJson} from './api.js';
 import {context, cssColor, el, replace} from './dom.js';
 import {num, runColor, toNumber} from './format.js';

@@ -73,7 +73,7 @@ TEST(ControlFlow, LoopsExchangeAndRepeatState) {
   EXPECT_EQ(testing::check(p.module, matrices(2), {.ulps = 2}), "");
 }
 
-// A training loop's way to take batches: a slice of a stack by the counter, results written behind
+// A training loop's way to take batches: a slice of a stack by the counter, results written after
 // each other.
 TEST(ControlFlow, LoopsSliceAndUpdateStacks) {
   LoopProgram p;

@@ -1,4 +1,4 @@
-// The text behind `pjrt:`.
+// The text after `pjrt:`.
 #pragma once
 
 #include <string>

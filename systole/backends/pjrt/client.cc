@@ -201,7 +201,7 @@ class PjrtClient final : public runtime::Client {
 std::span<const runtime::OptionDef> client_options() {
   static const std::array<runtime::OptionDef, 2> options = {{
       {"plugin", std::string(),
-       "path or name of the plugin, with options behind '?'; \"\": SYSTOLE_PJRT_PLUGIN"},
+       "path or name of the plugin, with options after '?'; \"\": SYSTOLE_PJRT_PLUGIN"},
       {"program_format", std::string("auto"),
        "'text', 'bytecode', or 'auto': bytecode if the plugin tells its version of StableHLO"},
   }};

@@ -37,7 +37,8 @@ StepSource source_of(StepLayout layout, int64_t numbers, int64_t batch, int64_t 
           .name = "input_fn"};
 }
 
-// The numbers of all steps of a stack: a step behind the other, in it a replica behind the other.
+// The numbers of all steps of a stack: one step after the other, and in a step one replica after
+// the other.
 std::vector<int64_t> numbers_of(const std::optional<StackedSteps>& input) {
   std::vector<int64_t> all;
   if (!input) return all;
@@ -182,7 +183,7 @@ TEST(StepFeed, saves_an_error_in_its_place) {
   EXPECT_THAT(std::vector<int64_t>(rest.end() - 4, rest.end()), ElementsAre(6, 7, 8, 9));
 }
 
-// Else nobody could go on from that state.
+// Else nobody could continue from that state.
 TEST(StepFeed, leaves_out_an_error_that_was_read_ahead) {
   StepFeed whole(failing_source(), {.max_steps = 4});
   whole.next(1, 4);

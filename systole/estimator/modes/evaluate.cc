@@ -29,7 +29,7 @@ std::vector<Operation> updates_of(const estimator::Model& model) {
   return updates;
 }
 
-// Warns once when an evaluation without a number of steps goes on for long.
+// Warns once when an evaluation without a number of steps continues for long.
 class EndlessInputWarning {
  public:
   explicit EndlessInputWarning(bool has_limit) : warned_(has_limit) {}

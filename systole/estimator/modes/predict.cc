@@ -150,7 +150,7 @@ void Predictor::read_and_run(Batch& batch, train::Heartbeat& heartbeat) {
 void Predictor::next_batch() {
   const auto start = std::chrono::steady_clock::now();
   const auto batch = std::make_shared<Batch>();
-  ended = true;  // also behind an error, as a generator is; a thread may still be in the input
+  ended = true;  // also after an error, as a generator is; a thread may still be in the input
   if (hooks->before()) {
     thread->run([self = shared_from_this(), batch](train::Heartbeat& heartbeat) {
       self->read_and_run(*batch, heartbeat);

@@ -30,7 +30,7 @@ std::string parse_term(std::string_view equation, std::string_view term) {
     term.remove_prefix(3);
   }
   if (term.find("...") != std::string_view::npos) {
-    throw unimplemented("einsum: equation '{}', got '...' behind a letter, expected it first",
+    throw unimplemented("einsum: equation '{}', got '...' after a letter, expected it first",
                         equation);
   }
   for (const char c : term) {

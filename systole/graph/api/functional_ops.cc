@@ -119,7 +119,7 @@ Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer
   for (const Input& state : initializer.inputs()) states.push_back(state.resolve());
   const RowLoop of_all{.op = "scan", .reverse = options.reverse};
   Node* loop = add_row_loop(of_all, fn, rows, states);
-  const WhileOutputs outputs{loop->num_inputs()};  // what fn captures is behind the states
+  const WhileOutputs outputs{loop->num_inputs()};  // what fn captures is after the states
   Scan result;
   for (int i = 1; i <= static_cast<int>(states.size()); ++i) {
     result.stacked.push_back(stacked_states(*loop, outputs, i, rows.known, options.reverse));

@@ -71,7 +71,7 @@ Output regex_full_match(const Input& input, const std::string& pattern,
                         const NameOptions& options = {});
 
 struct AsStringOptions {
-  int64_t precision = -1;   // digits behind the point of floating values
+  int64_t precision = -1;   // digits after the point of floating values
   bool scientific = false;  // 1.5e+00
   bool shortest = false;    // %g in place of %f
   int64_t width = -1;       // at least so long

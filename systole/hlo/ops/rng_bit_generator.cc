@@ -78,7 +78,7 @@ struct ThreefryLayout {
   int64_t num_blocks(int64_t elements) const { return elements / size * ((size + 1) / 2); }
 
   int64_t size = 1;   // of the axis that is split
-  int64_t inner = 1;  // elements behind it
+  int64_t inner = 1;  // elements after it
 };
 
 // State: key, counter.

@@ -2,7 +2,7 @@
 // numbers with the same values (semantics/quantized.h).
 //
 // Products of s8 become products of s8 with results of s32, less a sum per channel for the zero
-// point of lhs. Rescaling becomes elementwise ops behind them, which backends fuse. Functions of
+// point of lhs. Rescaling becomes elementwise ops after them, which backends fuse. Functions of
 // one operand of 8 or 16 bits become a table.
 #pragma once
 

@@ -90,7 +90,7 @@ void BodyReader::read_body(Computation& computation) {
     if (lexer_.peek().is('}')) throw lexer_.unexpected(computation.name(), "a return before");
     read_op(computation);
   }
-  if (!lexer_.peek().is('}')) throw lexer_.unexpected(computation.name(), "'}' behind the return");
+  if (!lexer_.peek().is('}')) throw lexer_.unexpected(computation.name(), "'}' after the return");
 }
 
 void BodyReader::read_op(Computation& computation) {

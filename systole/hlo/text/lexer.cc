@@ -296,7 +296,7 @@ Token Lexer::lex_prefixed(size_t offset) const {
   };
   while (end < text_.size() && (continues_identifier(text_[end]) || is_minus(end))) ++end;
   if (end == offset + 1) {
-    throw error_at(offset, fmt::format("name, got none, expected one behind '{}'", text_[offset]));
+    throw error_at(offset, fmt::format("name, got none, expected one after '{}'", text_[offset]));
   }
   return {kind, text_.substr(offset, end - offset), offset};
 }

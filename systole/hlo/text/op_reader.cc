@@ -28,7 +28,7 @@ class OpReader {
     if (op_.name == "return" || op_.name == "call") op_.name = "func." + op_.name;
     // A truncated text may end in the middle of a name.
     if (lexer_.peek().is(TokenKind::end)) {
-      throw lexer_.unexpected("op", "the rest of the program behind it");
+      throw lexer_.unexpected("op", "the rest of the program after it");
     }
     if (!is_known_op(op_.name)) {
       throw unimplemented("{}: op, got {}, expected one of the opcode table{}",

@@ -495,7 +495,7 @@ const BadText kBad[] = {
     {"open_string", "%0 = \"stablehlo.abs", "2:6: string, got no end"},
     {"bad_byte", "%0 = `", "2:6: character, got byte 0x60, expected a token"},
     {"empty_name", "% = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
-     "2:1: name, got none, expected one behind '%'"},
+     "2:1: name, got none, expected one after '%'"},
     {"unclosed_region", "%0 = \"stablehlo.if\"(%a) ({",
      "5:1: regions, got the end of the text, expected ')'"},
     {"region_without_return",
@@ -505,7 +505,7 @@ const BadText kBad[] = {
     {"op_behind_return",
      "\"func.return\"(%a) : (tensor<2xf32>) -> ()\n%0 = \"stablehlo.abs\"(%a) : (tensor<2xf32>) -> "
      "tensor<2xf32>",
-     "3:1: main, got '%0', expected '}' behind the return"},
+     "3:1: main, got '%0', expected '}' after the return"},
     {"return_types",
      "\"func.return\"(%a, %a) : (tensor<2xf32>, tensor<2xf32>) -> ()\n}\n"
      "func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {",

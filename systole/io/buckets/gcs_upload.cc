@@ -113,7 +113,7 @@ class GcsUpload final : public ObjectUpload {
     return request;
   }
 
-  // Sends `count` pending bytes. The server may store fewer; what it tells is where to go on.
+  // Sends `count` pending bytes. The server may store fewer; what it tells is where to continue.
   http::HttpResponse send_part(size_t count, bool last) {
     if (session_.empty()) start_session();
     http::Backoff backoff(store_.retries());

@@ -60,7 +60,7 @@ TEST(ImageTest, PngConversions) {
   const std::string color = encode_png(rgb);
   EXPECT_TRUE(decode_png(color, {.channels = 4})
                   .identical(Tensor::of<uint8_t>({1, 2, 4}, {100, 200, 50, 255, 7, 7, 7, 255})));
-  // 0.299 red, 0.587 green, 0.114 blue; the library cuts what is behind the point.
+  // 0.299 red, 0.587 green, 0.114 blue; the library cuts what is after the point.
   EXPECT_LE(
       mean_difference(decode_png(color, {.channels = 1}), Tensor::of<uint8_t>({1, 2, 1}, {153, 7})),
       1);

@@ -106,7 +106,7 @@ TEST(ExampleTest, TheLastOfWhatIsThereTwice) {
   const std::string messages =
       message_field(1, feature_entry("x", one)) + message_field(1, feature_entry("y", two));
   EXPECT_EQ(ExampleView(messages).int64("y"), 2);
-  // Lists of one kind go on, another kind replaces what was there.
+  // Lists of one kind continue, another kind replaces what was there.
   const std::string merged = example_with(one + two);
   EXPECT_THAT(int64s_of(*ExampleView(merged).find("x")), ElementsAre(1, 2));
   const std::string replaced =

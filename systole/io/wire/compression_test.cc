@@ -130,7 +130,7 @@ TEST(CompressionTest, FlippedBits) {
   }
 }
 
-// The sum is the last thing in the file, behind data that has been given.
+// The checksum is the last thing in the file: its error comes after the data.
 TEST(CompressionTest, AWrongSumIsToldAsSuch) {
   std::string bytes = compressed(text_of(300), Compression::zlib);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);

@@ -20,7 +20,7 @@ constexpr double kFusedEpsilon = 1.001e-5;
 struct BatchStatistics {
   Output mean;
   Output variance;  // of the population
-  Output count;     // of the elements behind each, a scalar
+  Output count;     // of the elements after each, a scalar
 };
 
 // Over the other axes than `kept`, and over all replicas, without the examples that pad the batch.

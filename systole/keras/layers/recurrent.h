@@ -4,11 +4,11 @@
 //   LSTM(8)(x, {.initial_state = {h, c}})          the same as LSTM(8)({x, h, c})
 //
 // Layers: [batch, time, depth] -> [batch, units], or [batch, time, units] with return_sequences;
-// behind it the last states [batch, units] with return_state. Weights: kernel [depth, gates *
+// after it the last states [batch, units] with return_state. Weights: kernel [depth, gates *
 // units], recurrent_kernel [units, gates * units], bias.
 //
 // A stateful layer begins a batch with the states after the last one: row i of a batch continues
-// row i of the batch before. Training, evaluate() and predict() all go on from these states and
+// row i of the batch before. Training, evaluate() and predict() all continue from these states and
 // change them; fit() does not reset them; validation inside fit() begins with zeros and leaves them
 // as they were. Batches of another size have states of their own. reset_states() of the layer or
 // the model sets zeros.

@@ -313,7 +313,8 @@ TEST(StatefulTest, LayersTakeStates) {
               HasSubstr("State 0 is incompatible with layer"));
 }
 
-// Training and evaluate() go on from the states and change them; validation in fit() does neither.
+// Training and evaluate() continue from the states and change them; validation in fit() does
+// neither.
 TEST(StatefulTest, TrainingAdvancesStatesAndValidationDoesNot) {
   const Tensor x = random_tensor({4, 6, 2}, 5);
   const Tensor y = random_tensor({4, 2, 1}, 6);

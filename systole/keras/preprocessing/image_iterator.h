@@ -41,7 +41,7 @@ class ImageIterator : public Sequence {
   Arrays get(int64_t index) override;
   void on_epoch_end() override;
 
-  // The next batch, without end; calls on_epoch_end() behind the last batch of an epoch. Not
+  // The next batch, without end; calls on_epoch_end() after the last batch of an epoch. Not
   // thread-safe.
   Arrays next();
   // Starts over with the first epoch.

@@ -155,7 +155,7 @@ TEST_F(KerasToTpuModelTest, StatefulModelsUseAllCores) {
   const PredictOptions options{.batch_size = 8};
   const Tensor first = on_cpu.predict(x, options);
   const Tensor second = on_cpu.predict(x, options);
-  EXPECT_FALSE(second.identical(first));  // it goes on from its states
+  EXPECT_FALSE(second.identical(first));  // it continues from its states
   expect_near({tpu_model.predict(x, options)}, {first});
   expect_near({tpu_model.predict(x, options)}, {second});
 }

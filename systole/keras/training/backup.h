@@ -1,4 +1,4 @@
-// What fit() needs to go on after it was killed: checkpoints of a trainer.
+// What fit() needs to continue after it was killed: checkpoints of a trainer.
 #pragma once
 
 #include <memory>

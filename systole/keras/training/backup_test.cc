@@ -176,8 +176,8 @@ TEST(BackupAndRestore, GoesOnInEveryKindOfInput) {
 }
 
 // The data set shuffles by the operating system's random numbers, which the backup keeps: the run
-// that goes on has the order of the one that was ended, so that two that go on from copies of one
-// backup agree.
+// that continues has the order of the one that was ended, so that two that continue from copies of
+// one backup agree.
 TEST(BackupAndRestore, KeepsTheOrderOfAnUnseededShuffle) {
   const systole::testing::TempFolder folder;
   BackupRun run{.folder = folder.path(), .save_freq = 2, .input = "dataset", .keep = true};

@@ -25,7 +25,7 @@ struct FitParams {
   std::vector<std::string> metrics;  // names, with those of validation
 };
 
-// Where and when fit() saves all that it needs to go on after it was killed.
+// Where and when fit() saves all that it needs to continue after it was killed.
 struct BackupOptions {
   std::string directory;
   int64_t save_steps = 0;  // besides after each epoch; 0: only then
@@ -60,8 +60,8 @@ class Callback {
     return INT64_MAX;
   }
 
-  // What the callback needs to go on in another process where this one was at the end of a batch or
-  // epoch (BackupAndRestore). restore_state() is called after on_train_begin().
+  // What the callback needs to continue in another process where this one was at the end of a batch
+  // or epoch (BackupAndRestore). restore_state() is called after on_train_begin().
   virtual std::string save_state() const { return ""; }
   virtual void restore_state(std::string_view state) { static_cast<void>(state); }
   // Where fit() keeps its backups, if this callback asks for them.

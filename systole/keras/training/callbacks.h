@@ -138,7 +138,7 @@ struct RemoteMonitorOptions {
   bool send_as_json = false;  // the JSON as the body, in place of a form
 };
 // Posts {"epoch": 0, "loss": ..., ...} to root + path after each epoch. A server that does not
-// answer within ten seconds, or with an error, gets a warning in the log; training goes on.
+// answer within ten seconds, or with an error, gets a warning in the log; training continues.
 CallbackPtr RemoteMonitor(const RemoteMonitorOptions& options = {});
 
 // Fills a History that outlives the training, for programs that look at it while it grows.

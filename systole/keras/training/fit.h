@@ -11,7 +11,7 @@
 namespace systole::keras {
 
 // A training that is about to run. The sources' order of examples is given by `seed`, unless the
-// run goes on from a backup.
+// run continues from a backup.
 struct FitRunOptions {
   const Model& model;
   Trainer& trainer;

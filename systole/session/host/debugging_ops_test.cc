@@ -208,7 +208,7 @@ TEST_F(DebuggingSessionTest, AFailedAssertionLeavesTheSessionAsItWas) {
   EXPECT_EQ(session.run(count).item<int32_t>(), 2);
 }
 
-// What stands before and behind a function of the host may be tested.
+// What stands before and after a function of the host may be tested.
 TEST_F(DebuggingSessionTest, AssertionsStandOnBothSidesOfTheHost) {
   const Variable count(0);
   const Output counts = count.value();

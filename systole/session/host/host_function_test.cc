@@ -105,7 +105,7 @@ TEST(HostFunction, StringsAreGatheredByNumbers) {
               ElementsAre("1", "1"));
 }
 
-// A shape that the host computes is known when the part behind it is compiled.
+// A shape that the host computes is known when the part after it is compiled.
 TEST(HostFunction, SizesMayComeFromTheHost) {
   const HostFunction f =
       HostFunction::trace(TensorType{DType::string, {}}, [](const NestOutput& x) {

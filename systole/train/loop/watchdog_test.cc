@@ -41,7 +41,7 @@ TEST(Watchdog, one_thread_takes_one_call_after_the_other) {
     const auto kept = std::make_shared<int>(0);
     for (int call = 0; call < 3; ++call) {
       thread.run([&threads, kept](Heartbeat&) { threads.push_back(std::this_thread::get_id()); });
-      EXPECT_EQ(kept.use_count(), 1) << "nothing is held behind a call";
+      EXPECT_EQ(kept.use_count(), 1) << "nothing is held after a call";
       EXPECT_EQ(error_of([&] {
                   thread.run([](Heartbeat&) { throw invalid_argument("input: broken"); });
                 }),

@@ -175,7 +175,7 @@ int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const std::vecto
   const int64_t count = type.shape.num_elements();
   if (count == 0) return 0;
   int64_t size = 1;   // of the axis that is split
-  int64_t inner = 1;  // elements behind it
+  int64_t inner = 1;  // elements after it
   const bool pairs = size_of(type.dtype) != 8;
   if (pairs && type.shape.rank() > 0) {
     const auto even = std::ranges::find_if(type.shape, [](int64_t n) { return n % 2 == 0; });

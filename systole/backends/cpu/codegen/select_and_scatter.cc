@@ -26,7 +26,7 @@ struct WindowCover {
   bool apart = true;        // no element lies in two
   bool first_apart = true;  // apart along the first axis
   bool whole;               // every element lies in exactly one
-  bool cut = false;         // the first ones begin behind the first elements
+  bool cut = false;         // the first ones begin after the first elements
   int64_t elements = 1;     // of a window
 };
 

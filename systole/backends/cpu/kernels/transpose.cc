@@ -253,7 +253,7 @@ class TransposeKernel : public Kernel {
     }
   }
 
-  Axis to_minor_;    // elements behind each other in the result
+  Axis to_minor_;    // elements after each other in the result
   Axis from_minor_;  // and in the operand
   std::vector<Axis> others_;
   int64_t element_bytes_;

@@ -104,7 +104,7 @@ TEST(RowFusion, TakesTheGradientOfPoolingImageByImage) {
   EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 32, 32, 16}, {8, 2, 2, 1}, {8, 2, 2, 1})));
 }
 
-// A sum over all rows is whole behind the last of them only, whatever the size of its own axes.
+// A sum over all rows is whole after the last of them only, whatever the size of its own axes.
 TEST(RowFusion, TakesNoGradientOfPoolingAtASumOfRows) {
   const auto module = hlo::parse(R"(
     func.func public @main(%t: tensor<16x16x32x32xf32>, %s: tensor<16x16x16xf32>) -> tensor<16x32x32xf32> {

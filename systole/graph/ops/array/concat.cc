@@ -104,7 +104,7 @@ namespace ops {
 extern const OpDef op_concat;
 const OpDef op_concat{
     .name = "ConcatV2",
-    .doc = "Tensors one behind the other along an axis.",
+    .doc = "Tensors one after the other along an axis.",
     .inputs = "values: N * T, axis: Tidx",
     .outputs = "output: T",
     .infer = infer_concat,

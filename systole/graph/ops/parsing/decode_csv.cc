@@ -31,7 +31,7 @@ std::vector<TensorType> infer_decode_csv(const InferContext& c) {
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] < 0 || (i > 0 && columns[i] <= columns[i - 1])) {
-      throw invalid_argument("select_cols, got {} behind {}, expected ascending numbers >= 0",
+      throw invalid_argument("select_cols, got {} after {}, expected ascending numbers >= 0",
                              columns[i], i > 0 ? columns[i - 1] : -1);
     }
   }

@@ -13,8 +13,8 @@ using Texts = std::vector<std::string>;
 
 void check_feature_dtype(const std::string& key, DType dtype) {
   if (dtype == DType::s64 || dtype == DType::f32 || dtype == DType::string) return;
-  throw invalid_argument("feature '{}', got dtype {}, expected s64, f32 or string (cast it behind)",
-                         key, dtype);
+  throw invalid_argument(
+      "feature '{}', got dtype {}, expected s64, f32 or string (cast it afterwards)", key, dtype);
 }
 
 // As feature specs have them, or as somebody wrote them into a file.
