@@ -9,8 +9,6 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr std::string_view kMagic = "TPUV1PRG";
-constexpr int kMinArray = 4;
-constexpr int kMaxArray = 512;
 
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));

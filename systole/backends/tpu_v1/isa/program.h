@@ -23,6 +23,10 @@
 namespace systole::tpu_v1 {
 
 inline constexpr uint32_t kProgramVersion = 1;
+// The sizes of the matrix unit that programs and machines may have. The paper scales 256 up to
+// 1024.
+inline constexpr int kMinArray = 4;
+inline constexpr int kMaxArray = 1024;
 
 // How a 32-bit product with a multiplier is rounded (rounding.h).
 enum class Rounding : uint8_t { tflite, single };

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "systole/backends/tpu_v1/isa/program.h"
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
 
@@ -14,7 +15,7 @@ void MachineConfig::check() const {
       throw invalid_argument("machine: {}, got {}, expected {} to {}", what, value, least, most);
     }
   };
-  within("array", array, 4, 512);
+  within("array", array, kMinArray, kMaxArray);
   within("accumulators", accumulators, int64_t{1}, int64_t{65536});
   within("buffer_bytes", buffer_bytes, int64_t{16} * array, (int64_t{1} << 24) * array);
   within("fifo_tiles", fifo_tiles, 1, 1024);
