@@ -16,7 +16,7 @@ QUICKSTART_TARGET ?= $(firstword $(QUICKSTART))
 bin := build/release/bin
 
 # Appends the time of a command to build/step_times; tools/slowest.py prints those since BEGIN.
-timed = tools/timed.sh '$(1)'
+timed = tools/timed.sh "$(1)"
 export BEGIN := $(shell date +%s)
 
 # $(call configure,PRESET), $(call compile,PRESET) and $(call run_tests,CTEST OPTIONS).
