@@ -1,18 +1,30 @@
 #include <utility>
 
 #include "systole/graph/api/training_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {
+namespace {
+
+void check_adadelta(const AdadeltaOptions& options) {
+  check_hyperparameter("AdadeltaOptimizer", "rho", options.rho, HyperparameterRange::fraction);
+  check_hyperparameter("AdadeltaOptimizer", "epsilon", options.epsilon,
+                       HyperparameterRange::not_negative);
+}
+
+}  // namespace
 
 AdadeltaOptimizer::AdadeltaOptimizer(const AdadeltaOptions& options)
     : Optimizer(options.name), options_(options) {
   checked_learning_rate("AdadeltaOptimizer", options_.learning_rate);
+  check_adadelta(options_);
 }
 
 AdadeltaOptimizer::AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options)
     : Optimizer(options.name), options_(std::move(options)) {
   options_.learning_rate = checked_learning_rate("AdadeltaOptimizer", std::move(learning_rate));
+  check_adadelta(options_);
 }
 
 Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& variable) {

@@ -2,18 +2,31 @@
 
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/training_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {
+namespace {
+
+void check_adam(const AdamOptions& options) {
+  check_hyperparameter("AdamOptimizer", "beta1", options.beta1, HyperparameterRange::below_one);
+  check_hyperparameter("AdamOptimizer", "beta2", options.beta2, HyperparameterRange::below_one);
+  check_hyperparameter("AdamOptimizer", "epsilon", options.epsilon,
+                       HyperparameterRange::not_negative);
+}
+
+}  // namespace
 
 AdamOptimizer::AdamOptimizer(const AdamOptions& options)
     : Optimizer(options.name), options_(options) {
   checked_learning_rate("AdamOptimizer", options_.learning_rate);
+  check_adam(options_);
 }
 
 AdamOptimizer::AdamOptimizer(Hyperparameter learning_rate, AdamOptions options)
     : Optimizer(options.name), options_(std::move(options)) {
   options_.learning_rate = checked_learning_rate("AdamOptimizer", std::move(learning_rate));
+  check_adam(options_);
 }
 
 void AdamOptimizer::prepare(const std::vector<Variable>& variables) {

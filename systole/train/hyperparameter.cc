@@ -14,6 +14,8 @@ bool is_within(double value, HyperparameterRange range) {
       return value >= 0;
     case HyperparameterRange::positive:
       return value > 0;
+    case HyperparameterRange::below_one:
+      return value >= 0 && value < 1;
     default:
       return value >= 0 && value <= 1;
   }
@@ -25,6 +27,8 @@ std::string_view text_of(HyperparameterRange range) {
       return "a number of 0 or more";
     case HyperparameterRange::positive:
       return "a number above 0";
+    case HyperparameterRange::below_one:
+      return "a number in [0, 1)";
     default:
       return "a number in [0, 1]";
   }

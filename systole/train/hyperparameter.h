@@ -12,6 +12,7 @@ enum class HyperparameterRange : uint8_t {
   not_negative,  // [0, inf)
   positive,      // (0, inf)
   fraction,      // [0, 1]
+  below_one,     // [0, 1)
 };
 
 // Checks a number that is known when the graph is built; tensors pass. Errors: INVALID_ARGUMENT

@@ -9,6 +9,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/train/layers.h"
 #include "systole/train/learning_rate_decay.h"
+#include "systole/train/moving_averages.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {
@@ -52,6 +53,29 @@ TEST(Hyperparameter, NumbersThatCannotWorkAreRefusedWithTheirLine) {
          piecewise_constant(step, {10}, {0.1, kNan});
        },
        "piecewise_constant: value, got nan"},
+      {[&] {
+         piecewise_constant(step, {10, 5}, {0.1, 0.2, 0.3});
+       },
+       "piecewise_constant: boundaries, got [10, 5], expected rising values"},
+      {[&] { piecewise_constant(step, {10}, {0.1}); },
+       "piecewise_constant: number of values, got 1 for 1 boundaries, expected 2"},
+      {[&] { cosine_decay(0.1, step, 10, {.alpha = -5}); },
+       "cosine_decay: alpha, got -5, expected a number in [0, 1]"},
+      {[&] { MomentumOptimizer(0.1, 7); },
+       "MomentumOptimizer: momentum, got 7, expected a number in [0, 1]"},
+      {[&] { MomentumOptimizer(0.1, kNan); }, "MomentumOptimizer: momentum, got nan"},
+      {[&] { AdamOptimizer(0.1, {.beta1 = 1.5}); },
+       "AdamOptimizer: beta1, got 1.5, expected a number in [0, 1)"},
+      {[&] { AdamOptimizer(0.1, {.beta2 = 1}); }, "AdamOptimizer: beta2, got 1"},
+      {[&] { AdamOptimizer({.epsilon = -1}); }, "AdamOptimizer: epsilon, got -1"},
+      {[&] { RMSPropOptimizer(0.1, {.decay = 7}); }, "RMSPropOptimizer: decay, got 7"},
+      {[&] { RMSPropOptimizer(0.1, {.momentum = -1}); }, "RMSPropOptimizer: momentum, got -1"},
+      {[&] { AdadeltaOptimizer({.rho = 2}); }, "AdadeltaOptimizer: rho, got 2"},
+      {[&] { ExponentialMovingAverage(7); }, "ExponentialMovingAverage: decay, got 7"},
+      {[&] { layers::dense(x, INT64_MAX); },
+       "dense: units, got 9223372036854775807, expected at most 2147483647"},
+      {[&] { layers::batch_normalization(x, {.axis = 7}); },
+       "batch_normalization: axis, got 7, expected in [-2, 2)"},
       {[&] { layers::batch_normalization(x, {.momentum = 7}); },
        "batch_normalization: momentum, got 7, expected a number in [0, 1]"},
       {[&] { layers::batch_normalization(x, {.epsilon = -1}); },

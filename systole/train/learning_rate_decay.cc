@@ -7,6 +7,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/train/hyperparameter.h"
 
 namespace systole {
@@ -75,13 +76,16 @@ Output inverse_time_decay(const Input& learning_rate, const Input& global_step,
 Output piecewise_constant(const Input& x, const std::vector<int64_t>& boundaries,
                           const std::vector<double>& values, const std::string& name) {
   if (values.size() != boundaries.size() + 1) {
-    throw invalid_argument(
-        "piecewise_constant: number of values, got {} for {} boundaries, expected {}",
-        values.size(), boundaries.size(), boundaries.size() + 1);
+    throw at_line(invalid_argument(
+                      "piecewise_constant: number of values, got {} for {} boundaries, expected {}",
+                      values.size(), boundaries.size(), boundaries.size() + 1),
+                  x.where());
   }
   if (std::ranges::adjacent_find(boundaries, std::greater_equal<>()) != boundaries.end()) {
-    throw invalid_argument("piecewise_constant: boundaries, got [{}], expected rising values",
-                           fmt::join(boundaries, ", "));
+    throw at_line(
+        invalid_argument("piecewise_constant: boundaries, got [{}], expected rising values",
+                         fmt::join(boundaries, ", ")),
+        x.where());
   }
   for (const double value : values) {
     check_hyperparameter("piecewise_constant", "value", value, HyperparameterRange::not_negative,
@@ -115,6 +119,8 @@ Output polynomial_decay(const Input& learning_rate, const Input& global_step,
 
 Output cosine_decay(const Input& learning_rate, const Input& global_step, const Input& decay_steps,
                     const CosineDecayOptions& options) {
+  check_hyperparameter("cosine_decay", "alpha", options.alpha, HyperparameterRange::fraction,
+                       learning_rate.where());
   const NameScope scope(options.name);
   const auto [rate, step, steps] =
       resolve_progress("cosine_decay", learning_rate, global_step, decay_steps);

@@ -1,4 +1,5 @@
 #include "systole/graph/api/training_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {
@@ -8,7 +9,9 @@ MomentumOptimizer::MomentumOptimizer(Hyperparameter learning_rate, Hyperparamete
     : Optimizer(options.name),
       learning_rate_(checked_learning_rate("MomentumOptimizer", std::move(learning_rate))),
       momentum_(std::move(momentum)),
-      use_nesterov_(options.use_nesterov) {}
+      use_nesterov_(options.use_nesterov) {
+  check_hyperparameter("MomentumOptimizer", "momentum", momentum_, HyperparameterRange::fraction);
+}
 
 Operation MomentumOptimizer::apply(const Output& gradient, const Variable& variable) {
   const Variable accum = get_or_create_slot(variable, "momentum", name(), 0);

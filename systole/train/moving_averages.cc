@@ -5,12 +5,15 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/train/hyperparameter.h"
 
 namespace systole {
 
 ExponentialMovingAverage::ExponentialMovingAverage(const Input& decay,
                                                    const ExponentialMovingAverageOptions& options)
-    : decay_(decay), options_(options) {}
+    : decay_(decay), options_(options) {
+  check_hyperparameter("ExponentialMovingAverage", "decay", decay_, HyperparameterRange::fraction);
+}
 
 Variable ExponentialMovingAverage::average(const Variable& variable) const {
   const auto it = std::ranges::find(averages_, variable, &std::pair<Variable, Variable>::first);

@@ -1,4 +1,5 @@
 #include "systole/graph/api/training_ops.h"
+#include "systole/train/hyperparameter.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {
@@ -6,7 +7,12 @@ namespace systole {
 RMSPropOptimizer::RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options)
     : Optimizer(options.name),
       learning_rate_(checked_learning_rate("RMSPropOptimizer", std::move(learning_rate))),
-      options_(options) {}
+      options_(options) {
+  constexpr std::string_view kOwner = "RMSPropOptimizer";
+  check_hyperparameter(kOwner, "decay", options_.decay, HyperparameterRange::fraction);
+  check_hyperparameter(kOwner, "momentum", options_.momentum, HyperparameterRange::fraction);
+  check_hyperparameter(kOwner, "epsilon", options_.epsilon, HyperparameterRange::not_negative);
+}
 
 std::vector<std::string> RMSPropOptimizer::slot_names() const {
   if (options_.centered) return {"rms", "momentum", "mg"};

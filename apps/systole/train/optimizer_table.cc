@@ -14,7 +14,7 @@ constexpr ConfigKey kRate = {"learning_rate", "number or schedule", "required", 
 constexpr ConfigKey kSgdKeys[] = {kRate};
 constexpr ConfigKey kMomentumKeys[] = {
     kRate,
-    {"momentum", "number", "required", "Fraction of the previous step that is added."},
+    {"momentum", "number", "required", "Fraction of the previous step that is added, from 0 to 1."},
     {"use_nesterov", "boolean", "false", "Use Nesterov momentum."}};
 constexpr ConfigKey kAdagradKeys[] = {
     kRate, {"initial_accumulator_value", "number", "0.1", "Initial value of the accumulator."}};
@@ -130,7 +130,7 @@ OptimizerMaker gradient_descent(const ConfigSection& s) {
 }
 
 OptimizerMaker momentum(const ConfigSection& s) {
-  return [rate = rate_of(s), momentum = s.number("momentum", kNotNegative),
+  return [rate = rate_of(s), momentum = s.number("momentum", kFraction),
           nesterov = s.flag("use_nesterov")] {
     return std::make_shared<MomentumOptimizer>(rate(), momentum,
                                                MomentumOptions{.use_nesterov = nesterov});
@@ -178,7 +178,7 @@ OptimizerMaker adam(const ConfigSection& s) {
 
 OptimizerMaker rms_prop(const ConfigSection& s) {
   const RMSPropOptions options{.decay = s.number("decay", 0.9, kFraction),
-                               .momentum = s.number("momentum", 0, kNotNegative),
+                               .momentum = s.number("momentum", 0, kFraction),
                                .epsilon = s.number("epsilon", 1e-10, kNotNegative),
                                .centered = s.flag("centered")};
   return

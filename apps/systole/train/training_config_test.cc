@@ -163,6 +163,8 @@ TEST_F(TrainingConfigTest, BadNumbers) {
       {"optimizer={AdamOptimizer: .inf}", "AdamOptimizer learning_rate, got inf, expected "},
       {"optimizer={AdamOptimizer: {beta1: 1}}",
        "AdamOptimizer beta1, got 1, expected a number of at least 0 and below 1"},
+      {"optimizer={MomentumOptimizer: {learning_rate: 0.1, momentum: 7}}",
+       "MomentumOptimizer momentum, got 7, expected "},
       {"optimizer={AdamOptimizer: {learning_rate: {cosine_decay: {learning_rate: 1, decay_steps: "
        "0}}}}",
        "--set optimizer: cosine_decay decay_steps, got 0, expected an integer of at least 1"},

@@ -69,11 +69,12 @@ class OptimizerOf : public OptimizerDefinition {
   }
 
  protected:
-  // Errors: INVALID_ARGUMENT for a number that is not finite, for an argument below 0 other than
-  // lr, and for a beta or rho of 1 or more.
+  // Errors: INVALID_ARGUMENT for a number that is not finite or below 0, and for a beta or rho of 1
+  // or more.
   OptimizerOf(double lr, const Options& options) : options_(options) {
-    if (!std::isfinite(lr)) {
-      throw invalid_argument("{}: lr, got {}, expected a finite number", Derived::kClassName, lr);
+    if (!std::isfinite(lr) || lr < 0) {
+      throw invalid_argument("{}: lr, got {}, expected a number of 0 or more", Derived::kClassName,
+                             lr);
     }
     check_arguments();
     lr_ = hyperparameter("lr", lr);

@@ -278,7 +278,9 @@ TEST(OptimizerTest, ArgumentsOfOtherVersionsAreRead) {
   EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(0.1, {.clipnorm = -1}); }),
               ::testing::HasSubstr("Expected clipnorm >= 0, received: -1"));
   EXPECT_THAT(systole::testing::error_of([] { optimizers::SGD(NAN); }),
-              ::testing::HasSubstr("SGD: lr, got nan, expected a finite number"));
+              ::testing::HasSubstr("SGD: lr, got nan, expected a number of 0 or more"));
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(-1.0); }),
+              ::testing::HasSubstr("Adam: lr, got -1, expected a number of 0 or more"));
   EXPECT_THAT(systole::testing::error_of([] { optimizers::Adam(0.1, {.beta_1 = 1.5}); }),
               ::testing::HasSubstr("Adam: Expected beta_1 >= 0 and < 1, received: 1.5"));
   EXPECT_THAT(systole::testing::error_of([] { optimizers::SGD(0.1, {.momentum = -0.5}); }),

@@ -1,6 +1,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
+#include "systole/graph/lowering/axes.h"
 #include "systole/train/hyperparameter.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/replicas.h"
@@ -101,7 +103,8 @@ Output batch_normalization(const Input& inputs, const BatchNormalizationOptions&
                        inputs.where());
   const Output given = resolve_inputs(kLayer, inputs);
   const int rank = given.shape().rank();
-  const int axis = normalize_axis(kLayer, options.axis, rank);
+  const int axis = with_op(kLayer, inputs.where(),
+                           [&] { return static_cast<int>(normalize_axis(options.axis, rank)); });
   const Output x = cast(given, accumulation_dtype(given.dtype()));
   const int64_t channels = known_size(kLayer, x, axis);
   const NormalizationVariables v = make_variables(channels, x.dtype(), options);

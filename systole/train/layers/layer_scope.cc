@@ -1,5 +1,8 @@
 #include "systole/train/layers/layer_scope.h"
 
+#include <fmt/core.h>
+
+#include <limits>
 #include <utility>
 
 #include "systole/graph/api/composition.h"
@@ -75,8 +78,11 @@ int64_t known_size(std::string_view layer, const Output& inputs, int axis) {
 }
 
 void check_positive(std::string_view layer, std::string_view what, int64_t value) {
-  if (value >= 1) return;
-  throw at_line(invalid_argument("{}: {}, got {}, expected at least 1", layer, what, value), {});
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  if (value >= 1 && value <= kMax) return;
+  throw at_line(invalid_argument("{}: {}, got {}, expected {}", layer, what, value,
+                                 value < 1 ? "at least 1" : fmt::format("at most {}", kMax)),
+                {});
 }
 
 void check_positive(std::string_view layer, std::string_view what, const Extent& value) {

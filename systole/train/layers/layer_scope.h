@@ -59,7 +59,7 @@ int channels_axis(const std::string& op_format);
 // Returns the size of an axis. Errors: INVALID_ARGUMENT when it is unknown.
 int64_t known_size(std::string_view layer, const Output& inputs, int axis);
 
-// Errors: INVALID_ARGUMENT unless value is at least 1.
+// Errors: INVALID_ARGUMENT unless value is from 1 to 2^31 - 1.
 void check_positive(std::string_view layer, std::string_view what, int64_t value);
 void check_positive(std::string_view layer, std::string_view what, const Extent& value);
 
