@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "apps/board/board.h"
 #include "apps/board/logdir.h"
 #include "apps/board/server.h"
+#include "systole/base/environment.h"
 #include "systole/io/file_systems/file_systems.h"
 
 namespace systole::board {
@@ -38,11 +37,6 @@ std::string random_token() {
   std::string token;
   for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", device());
   return token;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
 // The name to show in the address: one that a browser can open.

@@ -1,14 +1,13 @@
 #include "systole/profile/writer.h"
 
 #include <fmt/chrono.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <ctime>
 #include <deque>
 #include <vector>
 
+#include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/io/events/event_writer.h"
@@ -20,12 +19,6 @@
 
 namespace systole::profile {
 namespace {
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name[0] == '\0' ? "localhost" : name.data();
-}
 
 // Returns a folder that does not exist: two profiles of one second have different ones.
 std::string new_folder(FileSystem& files, const std::string& logdir, int64_t unix_ns) {
@@ -51,10 +44,10 @@ class HostFiles {
   HostFiles(FileSystem& files, const std::string& folder, const tracing::Recording& recording,
             const Analysis& analysis)
       : files_(files),
-        prefix_(join_path(folder, recording.host.empty() ? this_host() : recording.host) + "."),
+        prefix_(join_path(folder, recording.host.empty() ? host_name() : recording.host) + "."),
         recording_(recording),
         analysis_(analysis),
-        host_(recording.host.empty() ? this_host() : recording.host) {}
+        host_(recording.host.empty() ? host_name() : recording.host) {}
 
   // All but the figures.
   void write_pages() const {
@@ -115,7 +108,7 @@ std::string write_page(const nlohmann::json& page, const char* tool, const std::
   const std::string folder =
       new_folder(files, logdir, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   files.make_directories(folder);
-  std::string path = join_path(folder, fmt::format("{}.{}.json", this_host(), tool));
+  std::string path = join_path(folder, fmt::format("{}.{}.json", host_name(), tool));
   write_file_atomically(files, path, text_of(page));
   return path;
 }

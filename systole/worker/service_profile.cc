@@ -1,12 +1,10 @@
 // The call Profile.
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 
 #include "systole/base/clock.h"
+#include "systole/base/environment.h"
 #include "systole/io/wire/crc32c.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/convert_recording.h"
@@ -17,12 +15,6 @@ namespace systole::worker {
 namespace {
 
 using Stream = grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>;
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name[0] == '\0' ? "worker" : name.data();
-}
 
 // Keeps the events of one thread, and the programs that it ran.
 void keep_thread(int64_t id, tracing::Recording& recording) {
@@ -74,7 +66,7 @@ std::string WorkerService::encoded_recording(Recorder::Active& active,
       }
     }
   }
-  recording.host = this_host();
+  recording.host = host_name();
   recording.remark = remark_of_idle(recording);
   if (over) {
     recording.remark += fmt::format("{}The recording ended after {:.2f} s, the worker's limit.",

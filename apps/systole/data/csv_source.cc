@@ -9,6 +9,7 @@
 #include "systole/base/escape.h"
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
+#include "systole/base/text.h"
 #include "systole/io/tables/csv.h"
 #include "systole/io/wire/crc32c.h"
 

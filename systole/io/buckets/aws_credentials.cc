@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/environment.h"
+#include "systole/base/text.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::buckets {
@@ -10,10 +11,9 @@ namespace {
 
 constexpr std::chrono::minutes kKeyReserve{5};
 
-std::string aws_trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+// Returns a line or the text of a file without white space at its ends.
+std::string aws_trimmed(std::string_view text) {
+  return std::string(without_blanks(text, " \t\r\n"));
 }
 
 std::string aws_file(const char* variable, const char* name) {

@@ -6,33 +6,13 @@
 #include <utility>
 
 #include "systole/base/number_text.h"
+#include "systole/base/text.h"
 
 namespace systole::buckets {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, char>, 5> kEntities = {
     {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};
-
-void append_utf8(uint32_t code, std::string* text) {
-  const auto tail = [&](unsigned shift) {
-    *text += static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
-  };
-  if (code < 0x80) {
-    *text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    *text += static_cast<char>(0xC0U | (code >> 6U));
-    tail(0);
-  } else if (code < 0x10000) {
-    *text += static_cast<char>(0xE0U | (code >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    *text += static_cast<char>(0xF0U | (code >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
 
 // Parses "#38" or "#x26".
 std::optional<uint32_t> character_number(std::string_view text) {
@@ -94,7 +74,7 @@ std::string xml_text(std::string_view xml, std::string_view name) {
       known = true;
     }
     const auto number = character_number(entity.substr(1, entity.size() - 2));
-    if (number && *number < 0x110000) append_utf8(*number, &result);
+    if (number && *number < 0x110000) append_utf8(result, *number);
     if (known || number) {
       i = end;
     } else {

@@ -1,11 +1,9 @@
 #include "systole/io/events/event_writer.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
 #include <cmath>
 
+#include "systole/base/environment.h"
 #include "systole/io/proto/event.pb.h"
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
@@ -14,11 +12,6 @@ namespace systole {
 namespace {
 
 constexpr std::string_view kFileVersion = "brain.Event:2";
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 double seconds(Clock& clock) {
   return std::chrono::duration<double>(clock.now().time_since_epoch()).count();

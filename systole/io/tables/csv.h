@@ -114,9 +114,6 @@ class CsvReader {
   int64_t column_ = 1;
 };
 
-// Removes spaces and tabs at both ends.
-std::string_view without_blanks(std::string_view field);
-
 struct CsvColumn {
   size_t index = 0;
   DType dtype = DType::string;

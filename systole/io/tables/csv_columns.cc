@@ -6,15 +6,10 @@
 
 #include "systole/base/grown.h"
 #include "systole/base/number_text.h"
+#include "systole/base/text.h"
 #include "systole/io/tables/csv.h"
 
 namespace systole {
-
-std::string_view without_blanks(std::string_view field) {
-  const size_t begin = field.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
-}
 
 namespace {
 

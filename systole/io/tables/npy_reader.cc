@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "systole/base/text.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/tables/npy_format.h"
 
@@ -70,25 +71,6 @@ void transpose(const std::string& from, const Shape& shape, size_t size, char* t
       position -= stride[axis] * index[axis];
       index[axis] = 0;
     }
-  }
-}
-
-void append_utf8(std::string& out, uint32_t c) {
-  const auto tail = [&](uint32_t shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3f)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xc0 | (c >> 6));
-    tail(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xe0 | (c >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xf0 | (c >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
   }
 }
 

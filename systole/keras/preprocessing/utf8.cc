@@ -5,21 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "systole/base/text.h"
+
 namespace systole::keras {
 namespace {
 
-// The bytes of the character at the begin of `text`.
-size_t utf8_size(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  size_t size = 1;
-  if (first >= 0xc2 && first < 0xe0) size = 2;
-  if (first >= 0xe0 && first < 0xf0) size = 3;
-  if (first >= 0xf0 && first < 0xf5) size = 4;
-  if (size > text.size()) return 1;
-  const bool tails = std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size),
-                                 [](char c) { return (static_cast<unsigned char>(c) >> 6U) == 2; });
-  return tails ? size : 1;
-}
+// The bytes of the character at the begin of `text`; 1 for a byte that is not UTF-8.
+size_t utf8_size(std::string_view text) { return std::max<size_t>(utf8_length(text), 1); }
 
 // Letters first..last, of which each `step`-th is upper case, become lower by adding `offset`.
 struct CaseRange {
@@ -62,21 +54,6 @@ uint32_t decode(std::string_view character) {
   return c;
 }
 
-// Appends a character of up to three bytes, which lower-case letters have.
-void append_character(std::string& out, uint32_t c) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-    return;
-  }
-  if (c < 0x800) {
-    out += static_cast<char>(0xc0U | c >> 6U);
-  } else {
-    out += static_cast<char>(0xe0U | c >> 12U);
-    out += static_cast<char>(0x80U | (c >> 6U & 0x3fU));
-  }
-  out += static_cast<char>(0x80U | (c & 0x3fU));
-}
-
 }  // namespace
 
 std::vector<std::string_view> utf8_characters(std::string_view text) {
@@ -100,7 +77,7 @@ std::string utf8_lower(std::string_view text) {
     if (l == c) {
       lower += character;
     } else {
-      append_character(lower, l);
+      append_utf8(lower, l);
     }
   }
   return lower;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -64,11 +63,7 @@ Credentials with_environment(Credentials given) {
   return given;
 }
 
-std::string client_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return fmt::format("{}:{}", host.data(), ::getpid());
-}
+std::string client_name() { return fmt::format("{}:{}", host_name(), ::getpid()); }
 
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
                                             const Credentials& credentials) {

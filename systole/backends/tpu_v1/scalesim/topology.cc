@@ -7,6 +7,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/number_text.h"
+#include "systole/base/text.h"
 
 namespace systole::tpu_v1 {
 namespace {
@@ -16,17 +17,11 @@ constexpr double kMaxMultiplyAdds = 1e15;  // of a layer, so that no count overf
 constexpr size_t kConvolutionFields = 7;
 constexpr size_t kProductFields = 3;
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 std::vector<std::string_view> fields_of_row(std::string_view line) {
   std::vector<std::string_view> fields;
   for (size_t begin = 0; begin <= line.size();) {
     const size_t end = std::min(line.find(',', begin), line.size());
-    fields.push_back(trimmed(line.substr(begin, end - begin)));
+    fields.push_back(without_blanks(line.substr(begin, end - begin), " \t\r"));
     begin = end + 1;
   }
   // The row ends in a comma, so that its last field is empty.
