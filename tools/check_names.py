@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks targets whose files are compiled several at a time: layers with UNITY or UNITY_TESTS in their CMakeLists.txt,
 commands, and the suites of tests/. Their unnamed namespaces must not share a name: where two functions differ in their
-parameters alone, the compiler silently picks one of the other file."""
+parameters alone, the compiler silently picks one of the other file. Limits are named kMin and kMax in all files."""
 
 import re
 
@@ -58,6 +58,12 @@ def clashes(files):
     return messages
 
 
+def odd_limits(path, text):
+    """Returns messages about constants such as kMostRows: limits are kMaxRows and kMinRows."""
+    found = sorted(set(re.findall(r"\bk(?:Most|Least|Fewest)(?:[A-Z]\w*)?\b", blank(text))))
+    return [f"{path}: {name}, expected kMax... or kMin..." for name in found]
+
+
 def is_test(path):
     return path.endswith("_test.cc")
 
@@ -82,6 +88,8 @@ def main():
     for paths in compiled_together():
         count += len(paths)
         messages += clashes({p: (sources.ROOT / p).read_text() for p in paths})
+    for path in sources.files((".cc", ".h")):
+        messages += odd_limits(path, (sources.ROOT / path).read_text())
     sources.finish("names", messages, count)
 
 

@@ -54,6 +54,11 @@ class CheckNamesTest(unittest.TestCase):
         other = "namespace systole {\nnamespace {\nvoid join(int x) {}\n}  // namespace\n}  // namespace systole\n"
         self.assertEqual(check_names.clashes({"a.cc": TEXT, "b.cc": other}), [])
 
+    def test_limits_are_min_and_max(self):
+        text = "constexpr int kMostRows = 3;  // not kLeastRows\nconstexpr int kMaxRows = kLeast + kMostly;\n"
+        self.assertEqual(check_names.odd_limits("a.cc", text),
+                         ["a.cc: kLeast, expected kMax... or kMin...", "a.cc: kMostRows, expected kMax... or kMin..."])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -253,7 +253,7 @@ void ReductionEmitter::in_segments(Elements& e, std::span<llvm::AllocaInst* cons
 // Neighbours go to accumulators of their own, so that they are taken a vector at a time; these are
 // merged a half with the other half.
 void ReductionEmitter::in_lanes(Elements& e, std::span<llvm::AllocaInst* const> total) {
-  constexpr int64_t kFewest = 4;  // that are merged by vectors
+  constexpr int64_t kMin = 4;  // that are merged by vectors
   auto& f = e.f;
   const Loop& loop = reduced_[0];
   const int64_t lanes = loop.size >= 4 * kLanes ? kLanes : kFewLanes;
@@ -270,14 +270,14 @@ void ReductionEmitter::in_lanes(Elements& e, std::span<llvm::AllocaInst* const> 
     side_by_side(f.b.CreateMul(k, f.i64(lanes), "", true, true),
                  [&](llvm::Value* lane) { accumulate(e, running, lane); });
   });
-  for (int64_t half = lanes / 2; half >= kFewest; half /= 2) {
+  for (int64_t half = lanes / 2; half >= kMin; half /= 2) {
     f.loop(half, [&](llvm::Value* lane) {
       e.restart();
       llvm::Value* other = f.b.CreateAdd(lane, f.i64(half), "", true, true);
       store(e, running, lane, r_.merge(e, load(e, running, lane), load(e, running, other)));
     });
   }
-  for (int64_t lane = 0; lane < kFewest; ++lane) {
+  for (int64_t lane = 0; lane < kMin; ++lane) {
     e.restart();
     store(e, total, f.i64(0), r_.merge(e, load(e, total, f.i64(0)), load(e, running, f.i64(lane))));
   }

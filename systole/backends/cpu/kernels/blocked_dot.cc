@@ -17,8 +17,8 @@ constexpr int64_t kTileRows = 256;
 constexpr int64_t kTileColumns = 240;
 constexpr int64_t kTileDepth = 128;
 constexpr int64_t kMaxSums = 8 * 48;  // of a panel of any type and width
-constexpr int64_t kFewestRows = 8;
-constexpr int64_t kFewestColumns = 16;
+constexpr int64_t kMinRows = 8;
+constexpr int64_t kMinColumns = 16;
 
 // Offsets in elements of all positions along the axes, in row-major order.
 std::vector<int64_t> offsets(const Shape& shape, const Dims& axes) {
@@ -288,8 +288,8 @@ std::unique_ptr<Kernel> make_blocked_dot_kernel(const Instruction& dot) {
   const bool is_double = dtype == DType::f64;
   if (!is_double && !(is_integer(dtype) && size_of(dtype) >= 4)) return nullptr;
   DotLayout layout(dot);
-  if (static_cast<int64_t>(layout.rows.size()) < kFewestRows ||
-      static_cast<int64_t>(layout.columns.size()) < kFewestColumns)
+  if (static_cast<int64_t>(layout.rows.size()) < kMinRows ||
+      static_cast<int64_t>(layout.columns.size()) < kMinColumns)
     return nullptr;
   if (is_double) return std::make_unique<BlockedDot<double>>(std::move(layout));
   if (size_of(dtype) == 4) return std::make_unique<BlockedDot<uint32_t>>(std::move(layout));

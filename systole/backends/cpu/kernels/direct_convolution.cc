@@ -8,12 +8,12 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kFewestImages = 8;
+constexpr int64_t kMinImages = 8;
 
 // Threads share images: there have to be some for each.
 bool has_work_for_all(const ConvolutionProblem& p, const DirectSizes& s, int num_threads) {
   const bool in_parts = p.form == ConvolutionProblem::Form::kernel_gradient;
-  return s.batch >= std::max<int64_t>(kFewestImages, num_threads) &&
+  return s.batch >= std::max<int64_t>(kMinImages, num_threads) &&
          (!in_parts || num_threads <= kMaxGradientParts);
 }
 

@@ -92,10 +92,10 @@ class PackedConvolution : public Kernel {
 bool packing_pays(ConvolutionProblem::Form form, const DirectSizes& s) {
   using Form = ConvolutionProblem::Form;
   if (form != Form::input_gradient) return form == Form::forward;
-  constexpr int64_t kFewestFeatures = 32;
-  constexpr int64_t kFewestColumns = 12;
-  return s.kernel_height * s.kernel_width > 1 && s.columns >= kFewestColumns &&
-         std::min(s.features, s.out_features) >= kFewestFeatures;
+  constexpr int64_t kMinFeatures = 32;
+  constexpr int64_t kMinColumns = 12;
+  return s.kernel_height * s.kernel_width > 1 && s.columns >= kMinColumns &&
+         std::min(s.features, s.out_features) >= kMinFeatures;
 }
 
 std::unique_ptr<Kernel> make_packed_convolution_kernel(const DirectSizes& sizes, int num_threads) {
