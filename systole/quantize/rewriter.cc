@@ -17,10 +17,9 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Value;
 
-// Moves whose result has the type of their first operand.
+// Moves whose result has the type of their only operand.
 bool is_move(const Instruction& x) {
-  return x.is(Opcode::reshape) || x.is(Opcode::transpose) || x.is(Opcode::slice) ||
-         x.is(Opcode::reverse) || x.is(Opcode::broadcast_in_dim);
+  return semantics_of(x.opcode()).moves_elements && x.traits().max_operands == 1;
 }
 
 bool is_max_pool(const Instruction& x) {

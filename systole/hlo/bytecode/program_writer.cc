@@ -276,10 +276,7 @@ class ProgramWriter {
 
   // The first versions of collectives have one operand.
   void check_operands(const VhloOp& op, const OpParts& parts) const {
-    constexpr std::string_view kSingle[] = {"all_gather", "all_reduce", "all_to_all",
-                                            "collective_broadcast"};
-    const bool single = op.version == 1 && std::ranges::find(kSingle, op.name) != std::end(kSingle);
-    if (!single || parts.operands.size() <= 1) return;
+    if (!op.one_operand || parts.operands.size() <= 1) return;
     throw unimplemented("bytecode: {}, got {} operands, expected one in VHLO {}", parts.described,
                         parts.operands.size(), encoder_.version().to_string());
   }

@@ -12,12 +12,16 @@ struct OpRow {
   VhloVersion since;
   VhloVersion until;
   std::string_view attributes;
+  bool one_operand = false;
 };
 
 constexpr OpRow kRows[] = {
 #define VHLO_OP(name, version, since_major, since_minor, until_major, until_minor, attributes) \
   {name, version, {since_major, since_minor, 0}, {until_major, until_minor, 0}, attributes},
+#define VHLO_OP_OF_ONE(name, version, since_major, since_minor, until_major, until_minor, attrs) \
+  {name, version, {since_major, since_minor, 0}, {until_major, until_minor, 0}, attrs, true},
 #include "systole/hlo/bytecode/vhlo_ops.def"
+#undef VHLO_OP_OF_ONE
 #undef VHLO_OP
 };
 
@@ -32,7 +36,8 @@ std::vector<std::string_view> split_words(std::string_view text) {
 }
 
 VhloOp op_of(const OpRow& row) {
-  return {row.name, row.version, row.since, row.until, split_words(row.attributes)};
+  return {row.name,  row.version,     row.since,
+          row.until, row.one_operand, split_words(row.attributes)};
 }
 
 bool is_listed(std::string_view name) {

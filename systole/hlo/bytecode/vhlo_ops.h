@@ -16,6 +16,7 @@ struct VhloOp {
   int version = 1;
   VhloVersion since = kOldestVhlo;
   VhloVersion until = kNewestVhlo;                // the last that has it
+  bool one_operand = false;                       // which later versions have several of
   std::vector<std::string_view> attributes = {};  // sorted
 };
 

@@ -14,6 +14,8 @@ constexpr BinaryKernel kAdd{
 }  // namespace
 
 extern const OpSemantics add_semantics;
-const OpSemantics add_semantics = elementwise<kAdd>(replicas::sum_terms);
+const OpSemantics add_semantics =
+    elementwise<kAdd>({.quantized = OpQuantization{.form = QuantizedForm::adds, .per_axis = true},
+                       .sum_over_replicas = replicas::sum_terms});
 
 }  // namespace systole::hlo::ops

@@ -57,6 +57,8 @@ const OpSemantics all_gather_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.all_gather"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .replicas = AcrossReplicas::one_per_group,
     .vectorize = replicas::vectorize_all_gather};
 
 }  // namespace systole::hlo::ops

@@ -42,6 +42,7 @@ const OpSemantics all_reduce_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .replicas = AcrossReplicas::one_per_group,
     .vectorize = replicas::vectorize_all_reduce};
 
 }  // namespace systole::hlo::ops

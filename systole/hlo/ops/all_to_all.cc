@@ -80,6 +80,7 @@ const OpSemantics all_to_all_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
     .vectorize = replicas::vectorize_all_to_all};
 
 }  // namespace systole::hlo::ops

@@ -50,11 +50,14 @@ extern const OpSemantics batch_norm_grad_semantics;
 const OpSemantics batch_norm_grad_semantics{
     .infer = infer_batch_norm_grad,
     .evaluate = evaluate_batch_norm_grad,
-    .example = OpExample{
-        .parameters = "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %m: tensor<2x$T>, %v: tensor<2x$T>, "
-                      "%g: tensor<4x2x$T>",
-        .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
-        .body =
-            R"(%r:3 = "stablehlo.batch_norm_grad"(%a, %s, %m, %v, %g) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<4x2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"}};
+    .example =
+        OpExample{
+            .parameters =
+                "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %m: tensor<2x$T>, %v: tensor<2x$T>, "
+                "%g: tensor<4x2x$T>",
+            .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
+            .body =
+                R"(%r:3 = "stablehlo.batch_norm_grad"(%a, %s, %m, %v, %g) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<4x2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"},
+    .quantized = OpQuantization{.form = QuantizedForm::real}};
 
 }  // namespace systole::hlo::ops

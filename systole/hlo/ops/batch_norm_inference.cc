@@ -24,11 +24,14 @@ extern const OpSemantics batch_norm_inference_semantics;
 const OpSemantics batch_norm_inference_semantics{
     .infer = infer_batch_norm_inference,
     .evaluate = evaluate_batch_norm_inference,
-    .example = OpExample{
-        .parameters = "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %o: tensor<2x$T>, %m: tensor<2x$T>, "
-                      "%v: tensor<2x$T>",
-        .results = "tensor<4x2x$T>",
-        .body =
-            R"(%r = "stablehlo.batch_norm_inference"(%a, %s, %o, %m, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>) -> tensor<4x2x$T>)"}};
+    .example =
+        OpExample{
+            .parameters =
+                "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %o: tensor<2x$T>, %m: tensor<2x$T>, "
+                "%v: tensor<2x$T>",
+            .results = "tensor<4x2x$T>",
+            .body =
+                R"(%r = "stablehlo.batch_norm_inference"(%a, %s, %o, %m, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>) -> tensor<4x2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::real}};
 
 }  // namespace systole::hlo::ops

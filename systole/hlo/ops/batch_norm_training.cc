@@ -30,10 +30,12 @@ extern const OpSemantics batch_norm_training_semantics;
 const OpSemantics batch_norm_training_semantics{
     .infer = infer_batch_norm_training,
     .evaluate = evaluate_batch_norm_training,
-    .example = OpExample{
-        .parameters = "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %o: tensor<2x$T>",
-        .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
-        .body =
-            R"(%r:3 = "stablehlo.batch_norm_training"(%a, %s, %o) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x2x$T>, %s: tensor<2x$T>, %o: tensor<2x$T>",
+            .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
+            .body =
+                R"(%r:3 = "stablehlo.batch_norm_training"(%a, %s, %o) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"},
+    .quantized = OpQuantization{.form = QuantizedForm::real}};
 
 }  // namespace systole::hlo::ops

@@ -83,6 +83,7 @@ const OpSemantics bitcast_convert_semantics{
             .parameters = "%a: tensor<4x$T>",
             .results = "tensor<4x$T>",
             .body = R"(%r = "stablehlo.bitcast_convert"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
     .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -55,6 +55,8 @@ const OpSemantics broadcast_in_dim_semantics{
             .results = "tensor<3x4x$T>",
             .body =
                 R"(%r = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<4x$T>) -> tensor<3x4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_broadcast_in_dim};
 
 }  // namespace systole::hlo::ops

@@ -25,6 +25,7 @@ const OpSemantics call_semantics{
                   .body = R"(%r = "func.call"(%a) {callee = @f} : (tensor<4x$T>) -> tensor<4x$T>)",
                   .functions = R"(func.func private @f(%x: tensor<4x$T>) -> tensor<4x$T> {
   "func.return"(%x) : (tensor<4x$T>) -> ()
-})"}};
+})"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

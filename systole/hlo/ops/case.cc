@@ -42,6 +42,7 @@ const OpSemantics case_semantics{
                          .body = R"(%r = "stablehlo.case"(%i) ({
   "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
 }) : (tensor<i32>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
     .vectorize = replicas::vectorize_branches};
 
 }  // namespace systole::hlo::ops

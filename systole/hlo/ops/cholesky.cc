@@ -95,6 +95,7 @@ const OpSemantics cholesky_semantics{
             .results = "tensor<2x2x$T>",
             .body =
                 R"(%r = "stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2x$T>) -> tensor<2x2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::real},
     .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

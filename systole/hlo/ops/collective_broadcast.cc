@@ -36,6 +36,8 @@ const OpSemantics collective_broadcast_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .replicas = AcrossReplicas::one_per_group,
     .vectorize = replicas::vectorize_collective_broadcast};
 
 }  // namespace systole::hlo::ops

@@ -48,6 +48,7 @@ const OpSemantics collective_permute_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
     .vectorize = replicas::vectorize_collective_permute};
 
 }  // namespace systole::hlo::ops

@@ -51,13 +51,15 @@ const OpSemantics composite_semantics{
     .infer = infer_composite,
     .evaluate = evaluate_composite,
     .format = AssemblyFormat{"<name> $*", TypeForm::functional},
-    .example = OpExample{
-        .parameters = "%a: tensor<4x$T>",
-        .results = "tensor<4x$T>",
-        .body =
-            R"(%r = "stablehlo.composite"(%a) {name = "n.f", decomposition = @f} : (tensor<4x$T>) -> tensor<4x$T>)",
-        .functions = R"(func.func private @f(%x: tensor<4x$T>) -> tensor<4x$T> {
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.composite"(%a) {name = "n.f", decomposition = @f} : (tensor<4x$T>) -> tensor<4x$T>)",
+            .functions = R"(func.func private @f(%x: tensor<4x$T>) -> tensor<4x$T> {
   "func.return"(%x) : (tensor<4x$T>) -> ()
-})"}};
+})"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

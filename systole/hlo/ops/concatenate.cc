@@ -44,6 +44,8 @@ const OpSemantics concatenate_semantics{
             .results = "tensor<8x$T>",
             .body =
                 R"(%r = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<4x$T>, tensor<4x$T>) -> tensor<8x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_concatenate};
 
 }  // namespace systole::hlo::ops

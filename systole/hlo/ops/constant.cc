@@ -24,9 +24,11 @@ const OpSemantics constant_semantics{
     .infer = infer_constant,
     .evaluate = evaluate_constant,
     .format = AssemblyFormat{"<value>", TypeForm::none},
-    .example = OpExample{
-        .results = "tensor<4x$T>",
-        .body =
-            R"(%r = "stablehlo.constant"() {value = dense<$1> : tensor<4x$T>} : () -> tensor<4x$T>)"}};
+    .example =
+        OpExample{
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.constant"() {value = dense<$1> : tensor<4x$T>} : () -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

@@ -35,10 +35,13 @@ const OpSemantics custom_call_semantics{
     .infer = infer_custom_call,
     .evaluate = evaluate_custom_call,
     .format = AssemblyFormat{"<@call_target_name>($*)", TypeForm::functional},
-    .example = OpExample{
-        .parameters = "%a: tensor<4x$T>",
-        .results = "tensor<4x$T>",
-        .body =
-            R"(%r = "stablehlo.custom_call"(%a) {call_target_name = "f"} : (tensor<4x$T>) -> tensor<4x$T>)"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.custom_call"(%a) {call_target_name = "f"} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
+    .replicas = AcrossReplicas::by_operands};
 
 }  // namespace systole::hlo::ops

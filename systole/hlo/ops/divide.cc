@@ -21,6 +21,7 @@ constexpr BinaryKernel kDivide{
 }  // namespace
 
 extern const OpSemantics divide_semantics;
-const OpSemantics divide_semantics = elementwise<kDivide>(replicas::sum_product);
+const OpSemantics divide_semantics =
+    elementwise<kDivide>({.sum_over_replicas = replicas::sum_product});
 
 }  // namespace systole::hlo::ops

@@ -176,6 +176,7 @@ const OpSemantics dot_general_semantics{
             .results = "tensor<2x4x$T>",
             .body =
                 R"(%r = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<2x3x$T>, tensor<3x4x$T>) -> tensor<2x4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::products, .per_axis = true},
     .vectorize = replicas::vectorize_dot_general,
     .sum_over_replicas = replicas::sum_dot_general};
 

@@ -36,6 +36,7 @@ const OpSemantics dynamic_slice_semantics{
             .results = "tensor<2x$T>",
             .body =
                 R"(%r = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4x$T>, tensor<i32>) -> tensor<2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
     .vectorize = replicas::vectorize_dynamic_slice};
 
 }  // namespace systole::hlo::ops

@@ -38,6 +38,7 @@ const OpSemantics dynamic_update_slice_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4x$T>, tensor<2x$T>, tensor<i32>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
     .vectorize = replicas::vectorize_dynamic_update_slice};
 
 }  // namespace systole::hlo::ops

@@ -145,6 +145,7 @@ const OpSemantics gather_semantics{
             .results = "tensor<3x$T>",
             .body =
                 R"(%r = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<4x$T>, tensor<3x1xi32>) -> tensor<3x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
     .vectorize = replicas::vectorize_gather};
 
 }  // namespace systole::hlo::ops

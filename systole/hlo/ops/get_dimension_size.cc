@@ -23,10 +23,12 @@ const OpSemantics get_dimension_size_semantics{
     .infer = infer_get_dimension_size,
     .evaluate = evaluate_get_dimension_size,
     .format = AssemblyFormat{"$*, dim = <dimension>", TypeForm::functional},
-    .example = OpExample{
-        .parameters = "%a: tensor<4x$T>",
-        .results = "tensor<i32>",
-        .body =
-            R"(%r = "stablehlo.get_dimension_size"(%a) {dimension = 0 : i64} : (tensor<4x$T>) -> tensor<i32>)"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<i32>",
+            .body =
+                R"(%r = "stablehlo.get_dimension_size"(%a) {dimension = 0 : i64} : (tensor<4x$T>) -> tensor<i32>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

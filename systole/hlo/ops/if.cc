@@ -38,6 +38,7 @@ const OpSemantics if_semantics{
 }, {
   "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
 }) : (tensor<i1>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
     .vectorize = replicas::vectorize_branches};
 
 }  // namespace systole::hlo::ops

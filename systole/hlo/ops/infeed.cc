@@ -29,6 +29,8 @@ const OpSemantics infeed_semantics{
     .evaluate = evaluate_infeed,
     .example = OpExample{.results = "tensor<4x$T>",
                          .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
-%r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
+%r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
+    .replicas = AcrossReplicas::apart};
 
 }  // namespace systole::hlo::ops

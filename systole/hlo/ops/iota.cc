@@ -40,8 +40,10 @@ const OpSemantics iota_semantics{
     .infer = infer_iota,
     .evaluate = evaluate_iota,
     .format = AssemblyFormat{"dim = <iota_dimension>", TypeForm::result},
-    .example = OpExample{
-        .results = "tensor<4x$T>",
-        .body = R"(%r = "stablehlo.iota"() {iota_dimension = 0 : i64} : () -> tensor<4x$T>)"}};
+    .example =
+        OpExample{
+            .results = "tensor<4x$T>",
+            .body = R"(%r = "stablehlo.iota"() {iota_dimension = 0 : i64} : () -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::real}};
 
 }  // namespace systole::hlo::ops

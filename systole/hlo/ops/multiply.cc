@@ -19,6 +19,7 @@ constexpr BinaryKernel kMultiply{
 }  // namespace
 
 extern const OpSemantics multiply_semantics;
-const OpSemantics multiply_semantics = elementwise<kMultiply>(replicas::sum_product);
+const OpSemantics multiply_semantics =
+    elementwise<kMultiply>({.sum_over_replicas = replicas::sum_product});
 
 }  // namespace systole::hlo::ops

@@ -13,6 +13,7 @@ constexpr UnaryKernel kNegate{
 }  // namespace
 
 extern const OpSemantics negate_semantics;
-const OpSemantics negate_semantics = elementwise<kNegate>(replicas::sum_linear);
+const OpSemantics negate_semantics =
+    elementwise<kNegate>({.sum_over_replicas = replicas::sum_linear});
 
 }  // namespace systole::hlo::ops

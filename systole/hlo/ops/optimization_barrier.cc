@@ -28,6 +28,7 @@ const OpSemantics optimization_barrier_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.optimization_barrier"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own},
     .vectorize = replicas::vectorize_optimization_barrier};
 
 }  // namespace systole::hlo::ops

@@ -25,6 +25,8 @@ const OpSemantics outfeed_semantics{
                          .results = "tensor<4x$T>",
                          .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
 %u = "stablehlo.outfeed"(%a, %t) {outfeed_config = ""} : (tensor<4x$T>, !stablehlo.token) -> !stablehlo.token
-%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"}};
+%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
+    .replicas = AcrossReplicas::apart};
 
 }  // namespace systole::hlo::ops

@@ -47,6 +47,8 @@ const OpSemantics pad_semantics{
             .results = "tensor<9x$T>",
             .body =
                 R"(%r = "stablehlo.pad"(%a, %b) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 1>} : (tensor<4x$T>, tensor<$T>) -> tensor<9x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_pad};
 
 }  // namespace systole::hlo::ops

@@ -15,6 +15,8 @@ std::vector<TensorType> infer_parameter(const InferContext& context) {
 }  // namespace
 
 extern const OpSemantics parameter_semantics;
-const OpSemantics parameter_semantics{.infer = infer_parameter};
+const OpSemantics parameter_semantics{
+    .infer = infer_parameter,
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

@@ -21,6 +21,7 @@ const OpSemantics partition_id_semantics{
     .format = AssemblyFormat{"", TypeForm::result},
     .example = OpExample{.results = "tensor<$T>",
                          .body = R"(%r = "stablehlo.partition_id"() : () -> tensor<$T>)"},
+    .replicas = AcrossReplicas::one_for_all,
     .vectorize = replicas::vectorize_partition_id};
 
 }  // namespace systole::hlo::ops

@@ -27,6 +27,8 @@ const OpSemantics recv_semantics{
     .evaluate = evaluate_recv,
     .example = OpExample{.results = "tensor<4x$T>",
                          .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
-%r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"}};
+%r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<4x$T>, !stablehlo.token))"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
+    .replicas = AcrossReplicas::apart};
 
 }  // namespace systole::hlo::ops

@@ -51,6 +51,7 @@ const OpSemantics reduce_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {dimensions = array<i64: 0>} : (tensor<4x$T>, tensor<$T>) -> tensor<$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own},
     .vectorize = replicas::vectorize_reduce,
     .sum_over_replicas = replicas::sum_reduce};
 

@@ -62,6 +62,7 @@ const OpSemantics reduce_window_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {window_dimensions = array<i64: 2>} : (tensor<4x$T>, tensor<$T>) -> tensor<3x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own},
     .vectorize = replicas::vectorize_reduce_window};
 
 }  // namespace systole::hlo::ops

@@ -31,6 +31,8 @@ const OpSemantics reshape_semantics{
         OpExample{.parameters = "%a: tensor<4x$T>",
                   .results = "tensor<2x2x$T>",
                   .body = R"(%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<2x2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_same_attrs,
     .sum_over_replicas = replicas::sum_linear};
 

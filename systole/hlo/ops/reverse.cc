@@ -31,6 +31,8 @@ const OpSemantics reverse_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.reverse"(%a) {dimensions = array<i64: 0>} : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_reverse,
     .sum_over_replicas = replicas::sum_linear};
 

@@ -98,11 +98,13 @@ const OpSemantics rng_semantics{
     .infer = infer_rng,
     .evaluate = evaluate_rng,
     .format = AssemblyFormat{"$*, distribution = <rng_distribution>", TypeForm::functional},
-    .example = OpExample{
-        .parameters = "%a: tensor<$T>, %b: tensor<$T>",
-        .results = "tensor<4x$T>",
-        .body =
-            R"(%s = "stablehlo.constant"() {value = dense<4> : tensor<1xi64>} : () -> tensor<1xi64>
-%r = "stablehlo.rng"(%a, %b, %s) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<$T>, tensor<$T>, tensor<1xi64>) -> tensor<4x$T>)"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<$T>, %b: tensor<$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%s = "stablehlo.constant"() {value = dense<4> : tensor<1xi64>} : () -> tensor<1xi64>
+%r = "stablehlo.rng"(%a, %b, %s) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<$T>, tensor<$T>, tensor<1xi64>) -> tensor<4x$T>)"},
+    .replicas = AcrossReplicas::apart};
 
 }  // namespace systole::hlo::ops

@@ -44,10 +44,12 @@ const OpSemantics select_semantics{
     .infer = infer_select,
     .evaluate = evaluate_select,
     .format = AssemblyFormat{"$*", TypeForm::select},
-    .example = OpExample{
-        .parameters = "%p: tensor<4xi1>, %a: tensor<4x$T>, %b: tensor<4x$T>",
-        .results = "tensor<4x$T>",
-        .body =
-            R"(%r = "stablehlo.select"(%p, %a, %b) : (tensor<4xi1>, tensor<4x$T>, tensor<4x$T>) -> tensor<4x$T>)"}};
+    .example =
+        OpExample{
+            .parameters = "%p: tensor<4xi1>, %a: tensor<4x$T>, %b: tensor<4x$T>",
+            .results = "tensor<4x$T>",
+            .body =
+                R"(%r = "stablehlo.select"(%p, %a, %b) : (tensor<4xi1>, tensor<4x$T>, tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::picks}};
 
 }  // namespace systole::hlo::ops

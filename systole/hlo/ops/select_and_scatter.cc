@@ -161,6 +161,7 @@ const OpSemantics select_and_scatter_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4x$T>, tensor<2x$T>, tensor<$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own},
     .vectorize = replicas::vectorize_select_and_scatter};
 
 }  // namespace systole::hlo::ops

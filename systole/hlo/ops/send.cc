@@ -29,6 +29,8 @@ const OpSemantics send_semantics{
                          .results = "tensor<4x$T>",
                          .body = R"(%t = "stablehlo.after_all"() : () -> !stablehlo.token
 %u = "stablehlo.send"(%a, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true} : (tensor<4x$T>, !stablehlo.token) -> !stablehlo.token
-%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"}};
+%r = "stablehlo.reshape"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
+    .replicas = AcrossReplicas::apart};
 
 }  // namespace systole::hlo::ops

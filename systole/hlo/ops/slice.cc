@@ -54,6 +54,8 @@ const OpSemantics slice_semantics{
             .results = "tensor<2x$T>",
             .body =
                 R"(%r = "stablehlo.slice"(%a) {start_indices = array<i64: 1>, limit_indices = array<i64: 4>, strides = array<i64: 2>} : (tensor<4x$T>) -> tensor<2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_slice,
     .sum_over_replicas = replicas::sum_linear};
 

@@ -13,6 +13,8 @@ constexpr BinaryKernel kSubtract{
 }  // namespace
 
 extern const OpSemantics subtract_semantics;
-const OpSemantics subtract_semantics = elementwise<kSubtract>(replicas::sum_terms);
+const OpSemantics subtract_semantics =
+    elementwise<kSubtract>({.quantized = OpQuantization{.form = QuantizedForm::adds},
+                            .sum_over_replicas = replicas::sum_terms});
 
 }  // namespace systole::hlo::ops

@@ -37,6 +37,8 @@ const OpSemantics transpose_semantics{
             .results = "tensor<3x2x$T>",
             .body =
                 R"(%r = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3x$T>) -> tensor<3x2x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
+    .moves_elements = true,
     .vectorize = replicas::vectorize_transpose,
     .sum_over_replicas = replicas::sum_linear};
 

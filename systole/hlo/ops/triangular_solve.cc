@@ -105,6 +105,7 @@ const OpSemantics triangular_solve_semantics{
             .results = "tensor<2x3x$T>",
             .body =
                 R"(%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2x$T>, tensor<2x3x$T>) -> tensor<2x3x$T>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::real},
     .vectorize = replicas::vectorize_same_attrs};
 
 }  // namespace systole::hlo::ops

@@ -26,10 +26,12 @@ const OpSemantics uniform_dequantize_semantics{
     .infer = infer_uniform_dequantize,
     .evaluate = evaluate_uniform_dequantize,
     .format = AssemblyFormat{"$*", TypeForm::functional},
-    .example = OpExample{
-        .parameters = "%a: tensor<4x!quant.uniform<$T:f32, 0.5:3>>",
-        .results = "tensor<4xf32>",
-        .body =
-            R"(%r = "stablehlo.uniform_dequantize"(%a) : (tensor<4x!quant.uniform<$T:f32, 0.5:3>>) -> tensor<4xf32>)"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x!quant.uniform<$T:f32, 0.5:3>>",
+            .results = "tensor<4xf32>",
+            .body =
+                R"(%r = "stablehlo.uniform_dequantize"(%a) : (tensor<4x!quant.uniform<$T:f32, 0.5:3>>) -> tensor<4xf32>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

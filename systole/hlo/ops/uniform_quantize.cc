@@ -38,10 +38,12 @@ const OpSemantics uniform_quantize_semantics{
     .infer = infer_uniform_quantize,
     .evaluate = evaluate_uniform_quantize,
     .format = AssemblyFormat{"$*", TypeForm::same},
-    .example = OpExample{
-        .parameters = "%a: tensor<4x$T>",
-        .results = "tensor<4x!quant.uniform<i8:f32, 0.5:3>>",
-        .body =
-            R"(%r = "stablehlo.uniform_quantize"(%a) : (tensor<4x$T>) -> tensor<4x!quant.uniform<i8:f32, 0.5:3>>)"}};
+    .example =
+        OpExample{
+            .parameters = "%a: tensor<4x$T>",
+            .results = "tensor<4x!quant.uniform<i8:f32, 0.5:3>>",
+            .body =
+                R"(%r = "stablehlo.uniform_quantize"(%a) : (tensor<4x$T>) -> tensor<4x!quant.uniform<i8:f32, 0.5:3>>)"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 
 }  // namespace systole::hlo::ops

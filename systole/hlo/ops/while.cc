@@ -43,6 +43,7 @@ const OpSemantics while_semantics{
   %z = "stablehlo.xor"(%x, %x) : (tensor<i1>, tensor<i1>) -> tensor<i1>
   "stablehlo.return"(%z, %y) : (tensor<i1>, tensor<4x$T>) -> ()
 }) : (tensor<i1>, tensor<4x$T>) -> (tensor<i1>, tensor<4x$T>))"},
+    .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
     .vectorize = replicas::vectorize_while};
 
 }  // namespace systole::hlo::ops

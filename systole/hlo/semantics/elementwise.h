@@ -40,15 +40,15 @@ std::vector<TensorType> infer_elementwise(const InferContext& context, const Bin
 Tensor map_elements(const UnaryKernel& kernel, std::span<const Tensor> operands);
 Tensor map_elements(const BinaryKernel& kernel, std::span<const Tensor> operands);
 
-// Returns the semantics of an opcode that is defined by its kernel alone.
+// Returns the semantics of an opcode whose types and values its kernel defines. `others` has the
+// fields besides `infer` and `evaluate`.
 template <const auto& Kernel>
-constexpr OpSemantics elementwise(SumRule sum_over_replicas = nullptr) {
-  return {.infer = [](const InferContext& context) { return infer_elementwise(context, Kernel); },
-          .evaluate =
-              [](const Instruction&, std::span<const Tensor> operands, const Evaluator&) {
-                return std::vector<Tensor>{map_elements(Kernel, operands)};
-              },
-          .sum_over_replicas = sum_over_replicas};
+constexpr OpSemantics elementwise(OpSemantics others = {}) {
+  others.infer = [](const InferContext& context) { return infer_elementwise(context, Kernel); };
+  others.evaluate = [](const Instruction&, std::span<const Tensor> operands, const Evaluator&) {
+    return std::vector<Tensor>{map_elements(Kernel, operands)};
+  };
+  return others;
 }
 
 // Broadcasts a scalar to `shape`. Returns a tensor that already has this shape unchanged.

@@ -49,6 +49,18 @@ const OpSemantics& semantics_of(Opcode opcode) {
   return *semantics;
 }
 
+OpQuantization quantization_of(Opcode opcode) {
+  const bool elementwise = traits(opcode).has(kElementwise);
+  return semantics_of(opcode).quantized.value_or(
+      OpQuantization{.form = elementwise ? QuantizedForm::real : QuantizedForm::none});
+}
+
+AcrossReplicas across_replicas(Opcode opcode) {
+  const bool contextual = traits(opcode).has(kContextual);
+  return semantics_of(opcode).replicas.value_or(contextual ? AcrossReplicas::one_each
+                                                           : AcrossReplicas::by_operands);
+}
+
 std::vector<TensorType> infer_types(const InferContext& context) {
   const OpcodeTraits& row = traits(context.opcode);
   check_count(context.opcode, "operands", context.num_operands(), row.min_operands,

@@ -1,6 +1,7 @@
 // The meaning of an opcode: its result types, its value, its text form and its rules for replicas.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -48,6 +49,31 @@ struct OpExample {
   std::string_view functions = {};  // besides main
 };
 
+// How an opcode computes with quantized types; quantized.h has the arithmetic.
+enum class QuantizedForm : uint8_t {
+  none,      // not at all
+  moves,     // moves integers
+  picks,     // picks one of several integers of one type; on other types as `real`
+  adds,      // adds 32-bit integers of one type without zero points; on other types as `real`
+  products,  // sums products of integers, or of reals by dequantized weights
+  own,       // `infer` and `evaluate` handle quantized types
+  real,      // dequantizes, computes on real numbers, quantizes
+};
+struct OpQuantization {
+  QuantizedForm form = QuantizedForm::none;
+  bool per_axis = false;  // operands and results may have a scale per index; otherwise one scale
+};
+
+// Whether the replicas that run one program get equal results of an op. Ops of the last three kinds
+// meet others: they communicate, or read which process runs them.
+enum class AcrossReplicas : uint8_t {
+  by_operands,    // equal results where the operands are equal
+  apart,          // each replica has results of its own, without the others
+  one_each,       // each replica has results of its own
+  one_per_group,  // a replica group has equal results, unless an operand names its root
+  one_for_all,    // all replicas have equal results
+};
+
 // Computes an instruction for all replicas at once; see passes/replicas. Returns the results, or
 // nothing if the instruction must be written once per replica.
 using VectorizeRule = std::vector<Value> (*)(replicas::Vectorizer&, Instruction&);
@@ -71,6 +97,13 @@ struct OpSemantics {
   // The opcode's row in the tables of docs/stablehlo.md. Elementwise opcodes without an example use
   // operands and a result of type tensor<4x$T>.
   std::optional<OpExample> example = {};
+  // Without it, elementwise opcodes have the form `real`, and others `none`.
+  std::optional<OpQuantization> quantized = {};
+  // Whether each result element is a copy of an operand's element whose place the types and the
+  // attributes tell.
+  bool moves_elements = false;
+  // Without it, contextual opcodes have `one_each`, and others `by_operands`.
+  std::optional<AcrossReplicas> replicas = {};
   // Elementwise opcodes need no rule.
   VectorizeRule vectorize = nullptr;
   SumRule sum_over_replicas = nullptr;
@@ -84,6 +117,10 @@ struct NamedSemantics {
 std::span<const NamedSemantics> all_semantics();
 
 const OpSemantics& semantics_of(Opcode opcode);
+
+// Return OpSemantics::quantized and OpSemantics::replicas, or their defaults.
+OpQuantization quantization_of(Opcode opcode);
+AcrossReplicas across_replicas(Opcode opcode);
 
 // Checks operand and region counts against the opcode table, infers the result types, and compares
 // them with the declared types. Errors: INVALID_ARGUMENT; the caller, who knows the instruction's

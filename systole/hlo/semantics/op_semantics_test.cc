@@ -30,6 +30,28 @@ TEST(OpSemanticsTest, OnlyStructureHasNoValue) {
   }
 }
 
+TEST(OpSemanticsTest, PropertiesAgreeWithTraits) {
+  for (int i = 0; i < kNumOpcodes; ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    SCOPED_TRACE(to_string(opcode));
+    if (semantics_of(opcode).moves_elements) {
+      EXPECT_TRUE(traits(opcode).has(kIndexed));
+      EXPECT_EQ(quantization_of(opcode).form, QuantizedForm::moves);
+    }
+    if (across_replicas(opcode) != AcrossReplicas::by_operands) {
+      EXPECT_TRUE(traits(opcode).has(kContextual));
+    }
+  }
+}
+
+TEST(OpSemanticsTest, DefaultsOfProperties) {
+  EXPECT_EQ(quantization_of(Opcode::tan).form, QuantizedForm::real);
+  EXPECT_FALSE(quantization_of(Opcode::tan).per_axis);
+  EXPECT_EQ(quantization_of(Opcode::sort).form, QuantizedForm::none);
+  EXPECT_EQ(across_replicas(Opcode::sort), AcrossReplicas::by_operands);
+  EXPECT_EQ(across_replicas(Opcode::replica_id), AcrossReplicas::one_each);
+}
+
 TEST(OpSemanticsTest, Counts) {
   const auto error = [](Opcode opcode, size_t operands) {
     Module module;

@@ -231,6 +231,8 @@ TEST_F(QuantizedErrorsTest, NamesWrongOperandsAndResults) {
            "\n}) {replica_groups = dense<0> : tensor<1x1xi64>} : (" + q_ + ") -> " + q_,
        "UNIMPLEMENTED: f:2:6: all_reduce: operands, got !quant.uniform<i8:f32, 0.5>[2], expected "
        "none"},
+      {"%0 = \"stablehlo.replica_id\"() : () -> " + scalar,
+       "UNIMPLEMENTED: f:2:6: replica_id: operands"},
       {"%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (" + q_ + ", " + q_ +
            ") -> tensor<f32>",
        "dot_general: types"}};

@@ -8,76 +8,6 @@ namespace {
 
 using TypeList = std::vector<TensorType>;
 
-constexpr Opcode kMoves[] = {Opcode::all_gather,
-                             Opcode::all_to_all,
-                             Opcode::bitcast_convert,
-                             Opcode::broadcast_in_dim,
-                             Opcode::collective_broadcast,
-                             Opcode::collective_permute,
-                             Opcode::concatenate,
-                             Opcode::constant,
-                             Opcode::dynamic_slice,
-                             Opcode::dynamic_update_slice,
-                             Opcode::gather,
-                             Opcode::get_dimension_size,
-                             Opcode::pad,
-                             Opcode::reshape,
-                             Opcode::reverse,
-                             Opcode::slice,
-                             Opcode::transpose};
-constexpr Opcode kOwn[] = {Opcode::call,
-                           Opcode::case_,
-                           Opcode::composite,
-                           Opcode::custom_call,
-                           Opcode::fusion,
-                           Opcode::if_,
-                           Opcode::infeed,
-                           Opcode::optimization_barrier,
-                           Opcode::outfeed,
-                           Opcode::parameter,
-                           Opcode::recv,
-                           Opcode::reduce,
-                           Opcode::reduce_window,
-                           Opcode::return_,
-                           Opcode::select_and_scatter,
-                           Opcode::send,
-                           Opcode::uniform_dequantize,
-                           Opcode::uniform_quantize,
-                           Opcode::while_};
-// The ops whose operands or results may have a scale per index; all others take one scale.
-constexpr Opcode kPerAxis[] = {Opcode::add,
-                               Opcode::bitcast_convert,
-                               Opcode::broadcast_in_dim,
-                               Opcode::call,
-                               Opcode::case_,
-                               Opcode::composite,
-                               Opcode::constant,
-                               Opcode::convolution,
-                               Opcode::custom_call,
-                               Opcode::dot_general,
-                               Opcode::fusion,
-                               Opcode::get_dimension_size,
-                               Opcode::if_,
-                               Opcode::infeed,
-                               Opcode::outfeed,
-                               Opcode::parameter,
-                               Opcode::recv,
-                               Opcode::reshape,
-                               Opcode::return_,
-                               Opcode::send,
-                               Opcode::transpose,
-                               Opcode::uniform_dequantize,
-                               Opcode::uniform_quantize,
-                               Opcode::while_};
-// The values of these have no meaning on real numbers, or their regions would need one.
-constexpr Opcode kNoQuantizedForm[] = {
-    Opcode::all_reduce, Opcode::collective_reduce, Opcode::map, Opcode::reduce_scatter,
-    Opcode::rng,        Opcode::scatter,           Opcode::sort};
-
-bool is_in(std::span<const Opcode> opcodes, Opcode opcode) {
-  return std::ranges::find(opcodes, opcode) != opcodes.end();
-}
-
 bool all_equal_elements(std::span<const TensorType> types, const TensorType& to) {
   return std::ranges::all_of(types, [&](const TensorType& type) {
     return type.dtype == to.dtype && same_quantization(type.quantized, to.quantized);
@@ -89,7 +19,7 @@ bool has_scale_per_index(const TensorType& type) {
 }
 
 void check_granularity(const InferContext& context) {
-  if (is_in(kPerAxis, context.opcode)) return;
+  if (quantization_of(context.opcode).per_axis) return;
   const auto check = [&](std::string_view what, size_t i, const TensorType& type) {
     if (!has_scale_per_index(type)) return;
     throw invalid_argument("{}: {} {}, got {}, expected one scale", context.opcode, what, i, type);
@@ -384,6 +314,19 @@ TypeList infer_own(const InferContext& context) {
   return types;
 }
 
+// Whether an op that picks or adds computes the integers of its operands.
+bool computes_integers(Opcode opcode, QuantizedForm form, std::span<const TensorType> operands,
+                       std::span<const TensorType> results) {
+  const TensorType& last = operands.back();
+  const std::span<const TensorType> values =
+      opcode == Opcode::select ? operands.subspan(1) : operands;
+  const bool one_type =
+      last.is_quantized() && all_equal_elements(values, last) && all_equal_elements(results, last);
+  if (!one_type) return false;
+  if (form == QuantizedForm::picks) return !last.quantized->per_axis();
+  return dtype_info(last.dtype).bits == 32 && !last.quantized->has_zero_points();
+}
+
 }  // namespace
 
 std::optional<FixedPointRounding> rounding_of(const Module& module) {
@@ -397,27 +340,25 @@ std::optional<FixedPointRounding> rounding_of(const Module& module) {
 
 QuantizedRule quantized_rule(Opcode opcode, std::span<const TensorType> operands,
                              std::span<const TensorType> results) {
-  if (is_in(kMoves, opcode)) return QuantizedRule::moves;
-  if (is_in(kOwn, opcode)) return QuantizedRule::own;
-  if (is_in(kNoQuantizedForm, opcode)) {
-    throw unimplemented("{}: operands, got {}, expected none with a quantized type", opcode,
-                        operands.empty() ? results[0] : operands[0]);
+  const QuantizedForm form = quantization_of(opcode).form;
+  switch (form) {
+    case QuantizedForm::none:
+      throw unimplemented("{}: operands, got {}, expected none with a quantized type", opcode,
+                          operands.empty() ? results[0] : operands[0]);
+    case QuantizedForm::moves:
+      return QuantizedRule::moves;
+    case QuantizedForm::products:
+      return QuantizedRule::product;
+    case QuantizedForm::own:
+      return QuantizedRule::own;
+    case QuantizedForm::real:
+      return QuantizedRule::real;
+    case QuantizedForm::picks:
+    case QuantizedForm::adds:
+      return computes_integers(opcode, form, operands, results) ? QuantizedRule::integers
+                                                                : QuantizedRule::real;
   }
-  if (opcode == Opcode::dot_general || opcode == Opcode::convolution) return QuantizedRule::product;
-  if (operands.empty()) return QuantizedRule::real;
-  const TensorType& last = operands.back();
-  const std::span<const TensorType> values =
-      opcode == Opcode::select ? operands.subspan(1) : operands;
-  const bool one_type =
-      last.is_quantized() && all_equal_elements(values, last) && all_equal_elements(results, last);
-  if (!one_type) return QuantizedRule::real;
-  const bool ordered = opcode == Opcode::maximum || opcode == Opcode::minimum ||
-                       opcode == Opcode::clamp || opcode == Opcode::select;
-  const bool per_tensor = !last.quantized->per_axis();
-  if (ordered && per_tensor) return QuantizedRule::integers;
-  const bool sum = opcode == Opcode::add || opcode == Opcode::subtract;
-  const bool wide = dtype_info(last.dtype).bits == 32 && !last.quantized->has_zero_points();
-  return sum && wide ? QuantizedRule::integers : QuantizedRule::real;
+  throw internal_error("{}: got an unknown form for quantized types", opcode);
 }
 
 bool is_quantized(const Instruction& instruction) {

@@ -8,6 +8,7 @@
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
 namespace {
@@ -33,12 +34,6 @@ bool any_inside(const Instruction& x, const Is& is) {
   return any;
 }
 
-bool moves_data(const Instruction& x) {
-  constexpr Opcode kMoves[] = {Opcode::broadcast_in_dim, Opcode::concatenate, Opcode::pad,
-                               Opcode::reverse,          Opcode::slice,       Opcode::transpose};
-  return std::ranges::find(kMoves, x.opcode()) != std::end(kMoves);
-}
-
 // XLA's names where it has such ops.
 std::string category_of(const Instruction& x) {
   const bool reduces = any_inside(x, [](const Instruction& i) { return i.is(Opcode::reduce); });
@@ -52,7 +47,8 @@ std::string category_of(const Instruction& x) {
     return multiplies ? "convolution fusion" : reduces ? "reduce fusion" : "loop fusion";
   }
   if (multiplies) return "convolution";
-  if (moves_data(x)) return "data formatting";
+  const bool moves = semantics_of(x.opcode()).moves_elements && !x.traits().has(hlo::kBitcast);
+  if (moves) return "data formatting";
   if (x.traits().has(hlo::kElementwise)) return "non-fusion elementwise";
   return std::string(to_string(x.opcode()));
 }

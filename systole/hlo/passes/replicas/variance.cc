@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "systole/base/error.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/replicas/groups.h"
+#include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
 
@@ -48,10 +50,25 @@ void Variance::visit(Instruction& instruction) {
     }
     return;
   }
-  if (instruction.traits().has(kContextual) && !instruction.is(Opcode::custom_call)) {
-    return visit_collective(instruction);
+  if (varies(instruction)) mark_all(instruction);
+}
+
+bool Variance::varies(const Instruction& instruction) const {
+  switch (across_replicas(instruction.opcode())) {
+    case AcrossReplicas::by_operands:
+      return any_input(instruction);
+    case AcrossReplicas::apart:
+    case AcrossReplicas::one_each:
+      return true;
+    case AcrossReplicas::one_per_group: {
+      const auto* rooted = std::get_if<RootedCollectiveAttrs>(&instruction.attrs());
+      const bool has_moving_root = rooted != nullptr && rooted->has_dynamic_root;
+      return has_moving_root || !is_one_group(groups_of(instruction, num_replicas_));
+    }
+    case AcrossReplicas::one_for_all:
+      return false;
   }
-  if (any_input(instruction)) mark_all(instruction);
+  throw internal_error("{}: got an unknown property of replicas", instruction.opcode());
 }
 
 void Variance::visit_loop(Instruction& loop) {
@@ -87,20 +104,6 @@ void Variance::visit_branches(Instruction& branches) {
       if (varying(region->results()[static_cast<size_t>(i)])) mark(branches.result(i));
     }
   }
-}
-
-void Variance::visit_collective(Instruction& instruction) {
-  const bool gives_one_value_to_all = instruction.is(Opcode::all_reduce) ||
-                                      instruction.is(Opcode::all_gather) ||
-                                      instruction.is(Opcode::collective_broadcast);
-  const auto* rooted = std::get_if<RootedCollectiveAttrs>(&instruction.attrs());
-  const bool has_moving_root = rooted != nullptr && rooted->has_dynamic_root;
-  if (instruction.is(Opcode::partition_id)) return;
-  if (gives_one_value_to_all && !has_moving_root &&
-      is_one_group(groups_of(instruction, num_replicas_))) {
-    return;
-  }
-  mark_all(instruction);
 }
 
 }  // namespace systole::hlo::replicas

@@ -27,10 +27,11 @@ class Variance {
   void visit(Instruction& instruction);
   void visit_loop(Instruction& loop);
   void visit_branches(Instruction& branches);
-  void visit_collective(Instruction& instruction);
   void mark(Value value) { varying_.insert(value); }
   void mark_all(Instruction& instruction);
   bool any_input(const Instruction& instruction) const;
+  // Returns whether the results of an instruction without control flow vary.
+  bool varies(const Instruction& instruction) const;
 
   int num_replicas_;
   std::unordered_set<Value, ValueHash> varying_;

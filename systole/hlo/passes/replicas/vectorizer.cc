@@ -259,9 +259,8 @@ void Vectorizer::write_main(const Computation& from, Computation& to,
 }
 
 bool meets_others(const Instruction& x) {
-  return x.traits().has(kContextual) && !x.is(Opcode::custom_call) && !x.is(Opcode::rng) &&
-         !x.is(Opcode::infeed) && !x.is(Opcode::outfeed) && !x.is(Opcode::send) &&
-         !x.is(Opcode::recv);
+  const AcrossReplicas replicas = across_replicas(x.opcode());
+  return replicas != AcrossReplicas::by_operands && replicas != AcrossReplicas::apart;
 }
 
 std::vector<Value> results_of(Instruction& instruction) {

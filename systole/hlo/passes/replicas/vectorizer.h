@@ -82,9 +82,6 @@ class Vectorizer {
 Dims shifted(const Dims& axes, int64_t by = 1);
 Dims with_front(const Dims& dims, int64_t front);
 
-// Whether the op's value depends on other replicas or on the replica's number.
-bool meets_others(const Instruction& instruction);
-
 std::vector<Value> results_of(Instruction& instruction);
 
 // Returns whether the instruction reads its replica id or communicates.
