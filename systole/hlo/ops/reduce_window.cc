@@ -22,7 +22,8 @@ std::vector<TensorType> infer_reduce_window(const InferContext& context) {
   }
   std::vector<TensorType> results;
   for (const DType dtype : check_reducer(context, 0, dtypes)) {  // C13, C16
-    results.push_back({dtype, Shape(dims)});
+    const Value element = context.regions[0]->parameter(static_cast<int>(results.size()));
+    results.push_back({dtype, Shape(dims), element.type().quantized});
   }
   return results;
 }

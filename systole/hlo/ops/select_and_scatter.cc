@@ -29,7 +29,7 @@ std::vector<TensorType> infer_select_and_scatter(const InferContext& context) {
   check_shape(context.opcode, "source", source.shape, Shape(std::move(windows)));
   check_predicate(context, 0, {&operand.dtype, 1});                       // C9
   const DType dtype = check_reducer(context, 1, {&operand.dtype, 1})[0];  // C10
-  return {{dtype, operand.shape}};                                        // C11, C12
+  return {{dtype, operand.shape, operand.quantized}};                     // C11, C12
 }
 
 // Returns the operand's elements in the window at `source_index`, as row-major offsets in order,

@@ -301,19 +301,6 @@ TypeList infer_real(const InferContext& context) {
   return types;
 }
 
-// -- Ops whose own semantics handles quantized types
-
-TypeList infer_own(const InferContext& context) {
-  TypeList types = semantics_of(context.opcode).infer(context);
-  const bool reduces = context.opcode == Opcode::reduce || context.opcode == Opcode::reduce_window;
-  for (size_t i = 0; reduces && i < types.size(); ++i) {
-    types[i].quantized = context.regions[0]->parameter(static_cast<int>(i)).type().quantized;
-  }
-  if (context.opcode == Opcode::select_and_scatter)
-    types[0].quantized = context.operand(0).quantized;
-  return types;
-}
-
 // Whether an op that picks or adds computes the integers of its operands.
 bool computes_integers(Opcode opcode, QuantizedForm form, std::span<const TensorType> operands,
                        std::span<const TensorType> results) {
@@ -389,7 +376,7 @@ std::vector<TensorType> infer_quantized(const InferContext& context) {
     case QuantizedRule::product:
       return infer_product(context);
     case QuantizedRule::own:
-      return infer_own(context);
+      return semantics_of(context.opcode).infer(context);
     case QuantizedRule::real:
       return infer_real(context);
   }
