@@ -7,6 +7,7 @@
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/op_def.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole {
@@ -195,7 +196,8 @@ namespace {
 
 // Returns the output whose value `output` is, without its declared shapes.
 Output without_shape(Output output) {
-  while (output.node()->op_name() == "EnsureShape" || output.node()->op_name() == "Identity") {
+  const auto passed_on = [&] { return output.node()->op().passes_on; };
+  while (passed_on() == PassesOn::declared || passed_on() == PassesOn::value) {
     output = output.node()->input(0);
   }
   return output;

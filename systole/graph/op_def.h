@@ -99,6 +99,14 @@ enum class TensorFlowOp : uint8_t {
   none,   // not at all
 };
 
+// What the result of an op has of the first input.
+enum class PassesOn : uint8_t {
+  nothing,
+  elements,  // the elements in their order, under another shape or without a gradient: Reshape
+  declared,  // the value, whose shape is declared and checked: EnsureShape
+  value,     // the value as it is, and its gradient: Identity
+};
+
 // Everything about an op: import, export, batching and constant evaluation read it here alone.
 // Named fields; a field not named is absent.
 struct OpDef {
@@ -132,6 +140,9 @@ struct OpDef {
   std::optional<PartialValue> (*constant_rule)(const Output& value) = nullptr;
   // Rebuilds the node for a batch of inputs; nullopt where it cannot. Null: never.
   std::optional<std::vector<Output>> (*batch_rule)(const BatchContext&) = nullptr;
+  // Of an op that reads strings as numbers: returns the dtype of the numbers whose memory the bytes
+  // of the first input are; nullopt where the node reads them in another way. Null: another op.
+  std::optional<DType> (*reads_bytes_as)(const Node&) = nullptr;
   // Adds what a node of a GraphDef means, and returns its outputs. Null: a node of this op with the
   // same inputs and attributes.
   std::vector<Output> (*import_node)(const ImportContext&) = nullptr;
@@ -150,6 +161,20 @@ struct OpDef {
   // True when the op moves elements without looking into them (or compares them for equality), so
   // that it works on strings, too.
   bool moves_elements = false;
+  // (A read of a variable passes on those of the variable.)
+  PassesOn passes_on = PassesOn::nothing;
+  // True when a step holds no memory for the result: it is computed again where it is used, or is
+  // counted as an input or a variable.
+  bool costs_no_memory = false;
+  // True when attributes and static shapes tell the result, so that each program that needs it
+  // computes it itself.
+  bool static_source = false;
+  // Of an op with a batch rule. True when the sizes of the result depend on the value of an input,
+  // so that the results for the rows of a batch may differ in shape.
+  bool ragged_batch = false;
+  // True when the batch rule can give scalar strings as the numbers that `reads_bytes_as` of their
+  // user tells: BatchContext::bytes_as.
+  bool batch_gives_bytes = false;
 };
 
 // All ops, made by the build from the folder graph/ops.

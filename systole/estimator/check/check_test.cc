@@ -88,6 +88,31 @@ TEST(CheckModel, counts_the_memory_of_a_step) {
                                         HasSubstr("f32[16,1048576]"), HasSubstr("check_test.cc:")));
 }
 
+// Another view of what is there, and what is computed again where it is used.
+TEST(CheckModel, counts_no_memory_for_views_and_repeated_values) {
+  constexpr int64_t kUnits = 1 << 16;
+  const auto step_with = [](Output (*of_hidden)(const Output&),
+                            Output (*of_labels)(const Output&)) {
+    const auto model_fn = [=](const Nest<Output>& x, const Nest<Output>& y, Mode, const Params&) {
+      return model_of(of_hidden(layers::dense(x, {.units = kUnits})), of_labels(y), 8);
+    };
+    return check(model_fn).memory.step;
+  };
+  const auto same = [](const Output& x) { return x; };
+  const auto views = [](const Output& x) {
+    const Output flat = reshape(identity(x), {16 * kUnits});
+    return squeeze(expand_dims(reshape(flat, {16, kUnits}), 0), {.axis = 0});
+  };
+  const auto repeated = [](const Output& y) {
+    const Output ones = ones_like(zeros_like(fill({1 << 22}, 1.0F)));
+    return y + reduce_sum(ones) + reduce_sum(broadcast_to(constant(2.0F), {1 << 22}));
+  };
+  const int64_t plain = step_with(same, same);
+  EXPECT_GE(plain, 16 * kUnits * 4);
+  EXPECT_EQ(step_with(views, same), plain);
+  EXPECT_LT(step_with(same, repeated), plain + (1 << 16));
+}
+
 TEST(CheckModel, refuses_what_does_not_fit_into_a_core) {
   const auto model_fn = [](const Nest<Output>& x, const Nest<Output>& y, Mode, const Params&) {
     return model_of(x, y, 1 << 20);

@@ -1,7 +1,6 @@
 #include "systole/estimator/check/memory_estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -13,24 +12,8 @@ namespace {
 
 constexpr size_t kShown = 10;
 
-bool is_any_of(const Node& node, std::span<const std::string_view> names) {
-  return std::ranges::find(names, node.op_name()) != names.end();
-}
-
-// Returns whether the result aliases the input.
-bool is_alias(const Node& node) {
-  constexpr std::string_view kNames[] = {"EnsureShape", "Identity",     "Reshape",       "Squeeze",
-                                         "ExpandDims",  "StopGradient", "ReadVariableOp"};
-  return is_any_of(node, kNames);
-}
-
-// Returns whether the result is recomputed where it is used.
-bool is_free(const Node& node) {
-  constexpr std::array<std::string_view, 8> kNames = {"Const",       "Fill",       "BroadcastTo",
-                                                      "ZerosLike",   "OnesLike",   "Shape",
-                                                      "Placeholder", "VarHandleOp"};
-  return is_any_of(node, kNames);
-}
+// Returns whether the result has the memory of the input, or of the variable that it reads.
+bool is_alias(const Node& node) { return node.op().passes_on != PassesOn::nothing; }
 
 TensorMemory memory_of(std::string what, const TensorType& type) {
   return {.what = std::move(what),
@@ -109,7 +92,7 @@ void Liveness::run() {
       alive -= ends.begin()->second;
       ends.erase(ends.begin());
     }
-    if (is_alias(*node) || is_free(*node) || is_fused(*node)) continue;
+    if (is_alias(*node) || node->op().costs_no_memory || is_fused(*node)) continue;
     for (const TensorType& type : node->output_types()) {
       if (type.dtype == DType::resource || type.dtype == DType::string) continue;
       if (!type.is_static()) {

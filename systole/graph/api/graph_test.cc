@@ -224,6 +224,9 @@ TEST(OpDefs, have_names_docs_and_what_they_need) {
     EXPECT_FALSE(op->doc.empty()) << op->name;
     EXPECT_NE(op->infer, nullptr) << op->name;
     EXPECT_FALSE(op->blocks_gradient && op->gradient != nullptr) << op->name;
+    EXPECT_FALSE(op->passes_on != PassesOn::nothing && op->costs_no_memory) << op->name;
+    const bool batches = op->ragged_batch || op->batch_gives_bytes || op->reads_bytes_as != nullptr;
+    EXPECT_TRUE(op->batch_rule != nullptr || !batches) << op->name;
   }
 }
 

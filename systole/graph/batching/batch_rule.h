@@ -21,7 +21,10 @@ using BatchResults = std::optional<std::vector<Output>>;
 struct BatchContext {
   Node& node;  // of the graph for one element
   std::vector<BatchedInput> inputs;
-  AttrMap attrs;  // those of the node, unless the caller changes some
+  AttrMap attrs;  // those of the node
+  // With OpDef::batch_gives_bytes, for each output: the dtype of the numbers [batch, n] that its
+  // bytes are wanted as; DType::invalid: as it is.
+  std::vector<DType> bytes_as = {};
 
   Shape element_shape(size_t i) const { return node.input(static_cast<int>(i)).shape(); }
   bool only_first_batched() const;

@@ -109,7 +109,9 @@ std::optional<PartialValue> partial_value(Output value) {
 
 std::optional<Tensor> constant_value(Output value) {
   value = resolve_capture(value);
-  while (value.node()->op_name() == "Identity") value = resolve_capture(value.node()->input(0));
+  while (value.node()->op().passes_on == PassesOn::value) {
+    value = resolve_capture(value.node()->input(0));
+  }
   if (value.node()->op_name() == "Const") return value.node()->attr<Tensor>("value");
   const auto partial = partial_value(value);
   if (!partial || !partial->known()) return std::nullopt;

@@ -94,9 +94,11 @@ class HostPlanner {
   bool on_host(const Node& node) const {
     return runs_on_host(node) || (is_function_ && (takes_any_size(node) || keeps_elements(node)));
   }
-  // Whether the node only changes the shape of a host value; a device would copy the elements.
+  // Whether the node only changes the shape of a host value, needs nothing else and has a host
+  // kernel; a device would copy the elements.
   bool keeps_elements(const Node& node) const {
-    const bool keeps = node.op_name() == "Squeeze" || node.op_name() == "EnsureShape";
+    const bool keeps = node.op().passes_on != PassesOn::nothing && node.num_inputs() == 1 &&
+                       find_host_kernel(node.op_name()) != nullptr;
     return keeps && !fed_.contains(node.input(0)) && on_host(*node.input(0).node());
   }
 
@@ -186,12 +188,10 @@ class HostPlanner {
   // Marks a node whose value depends on constants and static shapes alone.
   void set_static(Node& node) {
     if (on_host(node)) return;
-    const std::string_view op = node.op_name();
-    const bool source = op == "Const" || op == "Shape" || op == "Size" || op == "Rank";
     const auto is_static = [&](const Output& input) {
       return !fed_.contains(input) && static_.contains(input.node());
     };
-    if (source || op == "VarHandleOp" ||
+    if (node.op().static_source ||
         (!node.op().stateful && node.num_inputs() > 0 && node.control_inputs().empty() &&
          std::ranges::all_of(node.inputs(), is_static))) {
       static_.insert(&node);

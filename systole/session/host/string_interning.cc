@@ -105,7 +105,7 @@ std::vector<Tensor> StringInterning::run(const Node& node, std::span<const Tenso
     throw unimplemented("{}: dtype, got string, expected a dtype that it computes with",
                         node.op_name());
   }
-  if (node.op_name() == "Identity") return {inputs[0]};
+  if (node.op().passes_on == PassesOn::value) return {inputs[0]};
   const std::shared_ptr<Move> move = find_or_make(node, inputs);
   Interned interned;
   std::vector<Tensor> values;

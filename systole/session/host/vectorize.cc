@@ -7,7 +7,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/ops/parsing/example_schema.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -21,13 +21,10 @@ bool has_size_of_result(const Output& value, std::span<Node* const> nodes,
   return std::ranges::any_of(nodes, [&](Node* node) {
     const auto is_scalar = [](const Output& input) { return input.shape().rank() == 0; };
     const auto inputs = node->inputs();
-    const std::string_view op = node->op_name();
     if (std::ranges::find(inputs, value) == inputs.end()) return false;
-    if (op == "EnsureShape" || op == "Reshape" || op == "Squeeze") {
-      return node->output().shape().is_static();
-    }
-    const bool same_size =
-        op == "Cast" || op == "Identity" || node->op().batch_rule == batch_elementwise;
+    const OpDef& op = node->op();
+    if (op.passes_on != PassesOn::nothing && node->output().shape().is_static()) return true;
+    const bool same_size = op.batch_rule == batch_elementwise;
     if (!same_size || std::ranges::count_if(inputs, std::not_fn(is_scalar)) != 1) return false;
     return has_size_of_result(node->output(), nodes, results);
   });
@@ -51,7 +48,7 @@ class Vectorizer {
     }
     const std::vector<Node*> nodes = needed();
     if (!sizes_fit(nodes)) return std::nullopt;
-    find_raw_features(nodes);
+    find_bytes(nodes);
     for (Node* node : nodes) {
       if (!add(*node)) return std::nullopt;
     }
@@ -69,38 +66,36 @@ class Vectorizer {
     const auto fits = [&](const Output& value) {
       return value.shape().is_static() || has_size_of_result(value, nodes, results_);
     };
-    // The length of what is decoded is another in every text, too.
+    // The results of some ops, too, have another size in every row.
     return std::ranges::all_of(args_.first(batched_args_), fits) &&
            std::ranges::all_of(nodes, [&](Node* node) {
-             return node->op_name() != "DecodeRaw" || fits(node->output());
+             return !node->op().ragged_batch || std::ranges::all_of(node->outputs(), fits);
            });
   }
 
-  // A string feature that nothing but one DecodeRaw reads: the parser gives its numbers itself.
-  void find_raw_features(const std::vector<Node*>& nodes) {
+  // A string of a parser that one node alone reads, as numbers: the parser gives these.
+  void find_bytes(const std::vector<Node*>& nodes) {
     std::unordered_map<Output, int> uses;
     for (const Output& result : results_) ++uses[result];
     for (const Node* node : nodes) {
       for (const Output& input : node->inputs()) ++uses[input];
     }
     for (Node* node : nodes) {
-      if (node->op_name() != "DecodeRaw" || !node->attr<bool>("little_endian")) continue;
-      const Output feature = node->input(0);
-      const bool parsed = feature.node()->op_name() == "ParseSingleExample";
-      const DType dtype = node->attr<DType>("out_type");
-      if (!parsed || dtype == DType::pred || uses[feature] != 1) continue;
-      if (feature.shape().rank() == 0) raw_[feature] = dtype;
+      if (node->op().reads_bytes_as == nullptr) continue;
+      const Output text = node->input(0);
+      const std::optional<DType> dtype = node->op().reads_bytes_as(*node);
+      if (!dtype || !text.node()->op().batch_gives_bytes || uses[text] != 1) continue;
+      if (text.shape().rank() == 0) bytes_as_[text] = *dtype;
     }
   }
 
-  AttrMap with_raw_features(Node& parser) const {
-    ExampleSchema schema(parser.attrs());
-    if (!schema.sparse.empty()) return parser.attrs();
-    for (int i = 0; i < parser.num_outputs(); ++i) {
-      const auto raw = raw_.find(parser.output(i));
-      if (raw != raw_.end()) schema.dense[static_cast<size_t>(i)].raw = raw->second;
+  std::vector<DType> bytes_of(Node& parser) const {
+    std::vector<DType> dtypes;
+    for (const Output& output : parser.outputs()) {
+      const auto found = bytes_as_.find(output);
+      dtypes.push_back(found == bytes_as_.end() ? DType::invalid : found->second);
     }
-    return schema.attrs();
+    return dtypes;
   }
 
   std::vector<Node*> needed() const {
@@ -120,13 +115,13 @@ class Vectorizer {
   }
 
   bool add(Node& node) {
-    if (node.op_name() == "DecodeRaw" && raw_.contains(node.input(0)) &&
+    if (node.op().reads_bytes_as != nullptr && bytes_as_.contains(node.input(0)) &&
         mapped_.at(node.input(0)).batched) {
       mapped_[node.output()] = mapped_.at(node.input(0));
       return true;
     }
     BatchContext context{node, {}, node.attrs()};
-    if (node.op_name() == "ParseSingleExample") context.attrs = with_raw_features(node);
+    if (node.op().batch_gives_bytes) context.bytes_as = bytes_of(node);
     for (const Output& input : node.inputs()) context.inputs.push_back(mapped_.at(input));
     const bool batched = std::ranges::any_of(context.inputs, &BatchedInput::batched);
     // What a node draws, changes or waits for is not known to be a matter of its row.
@@ -150,7 +145,7 @@ class Vectorizer {
   size_t batched_args_;
   std::span<const Output> results_;
   std::unordered_map<Output, BatchedInput> mapped_;
-  std::unordered_map<Output, DType> raw_;
+  std::unordered_map<Output, DType> bytes_as_;  // strings of a parser -> dtype of their numbers
 };
 
 }  // namespace

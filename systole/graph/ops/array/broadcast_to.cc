@@ -49,6 +49,7 @@ const OpDef op_broadcast_to{
     .lower = lower_broadcast_to,
     .gradient = broadcast_to_gradient,
     .moves_elements = true,
+    .costs_no_memory = true,
 };
 }  // namespace ops
 }  // namespace systole

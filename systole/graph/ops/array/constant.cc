@@ -74,6 +74,8 @@ const OpDef op_constant{
     .infer = infer_constant,
     .lower = lower_constant,
     .constant_rule = constant_elements,
+    .costs_no_memory = true,
+    .static_source = true,
 };
 }  // namespace ops
 }  // namespace systole

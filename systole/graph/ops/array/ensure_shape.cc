@@ -67,6 +67,7 @@ const OpDef op_ensure_shape{
     .batch_rule = batch_ensure_shape,
     .import_node = import_ensure_shape,
     .moves_elements = true,
+    .passes_on = PassesOn::declared,
 };
 }  // namespace ops
 }  // namespace systole

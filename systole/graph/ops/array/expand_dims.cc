@@ -53,6 +53,7 @@ const OpDef op_expand_dims{
     .constant_rule = same_elements,
     .batch_rule = batch_expand_dims,
     .moves_elements = true,
+    .passes_on = PassesOn::elements,
 };
 }  // namespace ops
 }  // namespace systole

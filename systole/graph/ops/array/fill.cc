@@ -71,6 +71,7 @@ const OpDef op_fill{
     .gradient = fill_gradient,
     .constant_rule = fill_elements,
     .moves_elements = true,
+    .costs_no_memory = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -22,8 +22,9 @@ const OpDef op_identity{
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
     .constant_rule = same_elements,
-    .batch_rule = batch_first_input,
+    .batch_rule = batch_elementwise,
     .moves_elements = true,
+    .passes_on = PassesOn::value,
 };
 }  // namespace ops
 }  // namespace systole

@@ -23,6 +23,7 @@ const OpDef op_ones_like{
     .lower = [](LowerContext& c) { return std::vector{c.b.splat_like(c.input(0), 1)}; },
     .batch_rule = batch_first_input,
     .blocks_gradient = true,
+    .costs_no_memory = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -40,6 +40,7 @@ const OpDef op_placeholder{
     .attrs = "dtype: type, shape: shape",
     .infer = infer_placeholder,
     .import_node = import_placeholder,
+    .costs_no_memory = true,
 };
 }  // namespace ops
 }  // namespace systole

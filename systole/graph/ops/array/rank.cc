@@ -34,6 +34,7 @@ const OpDef op_rank{
     .constant_rule = rank_element,
     .blocks_gradient = true,
     .moves_elements = true,
+    .static_source = true,
 };
 }  // namespace ops
 }  // namespace systole

@@ -88,6 +88,7 @@ const OpDef op_reshape{
     .constant_rule = same_elements,
     .batch_rule = batch_reshape,
     .moves_elements = true,
+    .passes_on = PassesOn::elements,
 };
 }  // namespace ops
 }  // namespace systole

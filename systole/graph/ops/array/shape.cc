@@ -44,6 +44,8 @@ const OpDef op_shape{
     .constant_rule = shape_elements,
     .blocks_gradient = true,
     .moves_elements = true,
+    .costs_no_memory = true,
+    .static_source = true,
 };
 }  // namespace ops
 }  // namespace systole

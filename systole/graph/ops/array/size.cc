@@ -38,6 +38,7 @@ const OpDef op_size{
     .constant_rule = size_element,
     .blocks_gradient = true,
     .moves_elements = true,
+    .static_source = true,
 };
 }  // namespace ops
 }  // namespace systole

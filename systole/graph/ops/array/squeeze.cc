@@ -88,6 +88,7 @@ const OpDef op_squeeze{
     .batch_rule = batch_squeeze,
     .import_node = import_squeeze,
     .moves_elements = true,
+    .passes_on = PassesOn::elements,
 };
 }  // namespace ops
 }  // namespace systole

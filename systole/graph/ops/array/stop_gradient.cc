@@ -23,6 +23,7 @@ const OpDef op_stop_gradient{
     .batch_rule = batch_first_input,
     .blocks_gradient = true,
     .moves_elements = true,
+    .passes_on = PassesOn::elements,
 };
 }  // namespace ops
 }  // namespace systole

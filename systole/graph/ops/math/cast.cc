@@ -45,7 +45,7 @@ const OpDef op_cast{
     .lower = lower_cast,
     .gradient = cast_gradient,
     .constant_rule = same_elements,
-    .batch_rule = batch_first_input,
+    .batch_rule = batch_elementwise,
 };
 }  // namespace ops
 }  // namespace systole

@@ -57,6 +57,13 @@ std::vector<Tensor> run_decode_raw(HostContext& c) {
   return {result};
 }
 
+// Of pred, any byte but 0 is true.
+std::optional<DType> numbers_in_memory(const Node& node) {
+  const DType dtype = node.attr<DType>("out_type");
+  if (!node.attr<bool>("little_endian") || dtype == DType::pred) return std::nullopt;
+  return dtype;
+}
+
 }  // namespace
 
 Output decode_raw(const Input& bytes, DType out_type, const DecodeRawOptions& options) {
@@ -78,6 +85,8 @@ const OpDef op_decode_raw{
     .infer = infer_decode_raw,
     .host = run_decode_raw,
     .batch_rule = batch_first_input,
+    .reads_bytes_as = numbers_in_memory,
+    .ragged_batch = true,
 };
 }  // namespace ops
 }  // namespace systole

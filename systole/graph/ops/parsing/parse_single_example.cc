@@ -14,7 +14,9 @@ BatchResults batch_parse_single_example(const BatchContext& c) {
   const bool ragged = !c.node.attr<std::vector<std::string>>("sparse_keys").empty() ||
                       std::ranges::any_of(shapes, [](const std::string& s) { return s[1] == '?'; });
   if (ragged || !c.only_first_batched()) return std::nullopt;
-  return c.rebuild(c.values(), c.attrs, "ParseExample");
+  ExampleSchema schema(c.attrs);
+  for (size_t i = 0; i < c.bytes_as.size(); ++i) schema.dense[i].raw = c.bytes_as[i];
+  return c.rebuild(c.values(), schema.attrs(), "ParseExample");
 }
 
 std::vector<Output> import_parse_single_example(const ImportContext& c) { return import_parser(c); }
@@ -40,6 +42,7 @@ const OpDef op_parse_single_example{
     .batch_rule = batch_parse_single_example,
     .import_node = import_parse_single_example,
     .tensorflow = TensorFlowOp::other,
+    .batch_gives_bytes = true,
 };
 }  // namespace ops
 }  // namespace systole

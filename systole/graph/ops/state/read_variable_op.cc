@@ -35,6 +35,7 @@ const OpDef op_read_variable_op{
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
     .import_node = import_read_variable_op,
     .stateful = true,
+    .passes_on = PassesOn::elements,
 };
 }  // namespace ops
 }  // namespace systole

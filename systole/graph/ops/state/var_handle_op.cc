@@ -32,6 +32,8 @@ const OpDef op_var_handle_op{
     .import_node = import_var_handle_op,
     .blocks_gradient = true,
     .stateful = true,
+    .costs_no_memory = true,
+    .static_source = true,
 };
 }  // namespace ops
 }  // namespace systole
