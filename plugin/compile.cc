@@ -99,7 +99,7 @@ PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled) {
     int id = replica % static_cast<int>(client->devices.size());
     if (!options.device_assignment.empty()) {
       id = options.device_assignment[static_cast<size_t>(replica)];
-    } else if (options.num_replicas == 1 && options.device_ordinal > 0) {
+    } else if (options.num_replicas == 1 && !options.portable && options.device_ordinal > 0) {
       id = options.device_ordinal;
     }
     loaded->devices.push_back(client->devices[static_cast<size_t>(id)]);

@@ -5,31 +5,32 @@
 #include "plugin/functions.h"
 #include "plugin/objects.h"
 #include "systole/hlo/bytecode/bytecode.h"
+#include "systole/runtime/serialized_program.h"
 
 namespace systole::plugin {
 namespace {
 
-constexpr std::string_view kMagic = "systole-pjrt-1";
+constexpr std::string_view kKind = "systole-pjrt-2";
+constexpr std::string_view kDeserialize = "PJRT_Executable_DeserializeAndLoad";
 
 // A line with the sizes of format, options and code, then these.
 std::string serialize(const Program& program) {
-  std::string bytes = fmt::format("{} {} {} {}\n", kMagic, program.format.size(),
-                                  program.options_bytes.size(), program.code.size());
-  bytes += program.format;
-  bytes += program.options_bytes;
-  bytes += program.code;
-  return bytes;
+  std::string body = fmt::format("{} {} {}\n", program.format.size(), program.options_bytes.size(),
+                                 program.code.size());
+  body += program.format;
+  body += program.options_bytes;
+  body += program.code;
+  return runtime::seal(kKind, body);
 }
 
 Error not_ours() {
-  return make_error(Code::data_loss,
-                    "PJRT_Executable_DeserializeAndLoad: got other bytes, expected a program of "
-                    "the systole plugin");
+  return make_error(Code::data_loss, "{}: got other sizes, expected a program of '{}'",
+                    kDeserialize, kKind);
 }
 
 size_t read_size(std::string_view& line) {
   size_t size = 0;
-  line.remove_prefix(std::min<size_t>(line.size(), 1));
+  if (line.starts_with(' ')) line.remove_prefix(1);
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), size);
   if (error != std::errc()) throw not_ours();
   line.remove_prefix(static_cast<size_t>(end - line.data()));
@@ -43,13 +44,14 @@ struct Serialized {
 };
 
 Serialized deserialize(std::string_view bytes) {
-  const size_t newline = bytes.find('\n');
-  if (!bytes.starts_with(kMagic) || newline == std::string_view::npos) throw not_ours();
-  std::string_view line = bytes.substr(kMagic.size(), newline - kMagic.size());
+  const std::string_view body = runtime::open_sealed(kDeserialize, kKind, bytes);
+  const size_t newline = body.find('\n');
+  if (newline == std::string_view::npos) throw not_ours();
+  std::string_view line = body.substr(0, newline);
   const size_t format = read_size(line);
   const size_t options = read_size(line);
   const size_t code = read_size(line);
-  std::string_view rest = bytes.substr(newline + 1);
+  const std::string_view rest = body.substr(newline + 1);
   if (format > rest.size() || options > rest.size() - format ||
       code != rest.size() - format - options) {
     throw not_ours();
@@ -112,16 +114,14 @@ PJRT_Error* client_load(PJRT_Client_Load_Args* args) {
 }
 
 PJRT_Error* executable_deserialize_and_load(PJRT_Executable_DeserializeAndLoad_Args* args) {
-  return run(
-      "PJRT_Executable_DeserializeAndLoad", args, [](PJRT_Executable_DeserializeAndLoad_Args& a) {
-        const Serialized program =
-            deserialize({a.serialized_executable, a.serialized_executable_size});
-        const std::string_view options =
-            options_or(a.overridden_serialized_compile_options,
-                       a.overridden_serialized_compile_options_size, program.options);
-        a.loaded_executable =
-            load(a.client, compile(*a.client->runtime, program.code, program.format, options));
-      });
+  return run(kDeserialize, args, [](PJRT_Executable_DeserializeAndLoad_Args& a) {
+    const Serialized program = deserialize({a.serialized_executable, a.serialized_executable_size});
+    const std::string_view options =
+        options_or(a.overridden_serialized_compile_options,
+                   a.overridden_serialized_compile_options_size, program.options);
+    a.loaded_executable =
+        load(a.client, compile(*a.client->runtime, program.code, program.format, options));
+  });
 }
 
 PJRT_Error* executable_destroy(PJRT_Executable_Destroy_Args* args) {

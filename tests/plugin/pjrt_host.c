@@ -334,6 +334,54 @@ static void run_replicas(PJRT_Client* client) {
   ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
 }
 
+static PJRT_Error* load(PJRT_Client* client, const char* bytes, size_t size,
+                        PJRT_LoadedExecutable** executable) {
+  PJRT_Executable_DeserializeAndLoad_Args args = {
+      .struct_size = PJRT_Executable_DeserializeAndLoad_Args_STRUCT_SIZE,
+      .client = client,
+      .serialized_executable = bytes,
+      .serialized_executable_size = size};
+  PJRT_Error* error = api->PJRT_Executable_DeserializeAndLoad(&args);
+  if (error == NULL) *executable = args.loaded_executable;
+  return error;
+}
+
+// Writes and reads a program, also damaged.
+static void save_and_load(PJRT_Client* client) {
+  PJRT_LoadedExecutable* sum = NULL;
+  ok(try_compile(client, kSum, kOneDevice, sizeof(kOneDevice) - 1, &sum), "PJRT_Client_Compile");
+  PJRT_LoadedExecutable_GetExecutable_Args executable = {
+      .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE, .loaded_executable = sum};
+  ok(api->PJRT_LoadedExecutable_GetExecutable(&executable), "PJRT_LoadedExecutable_GetExecutable");
+  PJRT_Executable_Serialize_Args args = {.struct_size = PJRT_Executable_Serialize_Args_STRUCT_SIZE,
+                                         .executable = executable.executable};
+  ok(api->PJRT_Executable_Serialize(&args), "PJRT_Executable_Serialize");
+  PJRT_LoadedExecutable* again = NULL;
+  ok(load(client, args.serialized_bytes, args.serialized_bytes_size, &again),
+     "PJRT_Executable_DeserializeAndLoad");
+  expect(num_outputs(again) == 1, "number of results of a program that was read");
+  char* bytes = malloc(args.serialized_bytes_size);
+  expect(bytes != NULL, "memory");
+  for (size_t i = 0; i < args.serialized_bytes_size; ++i) {
+    memcpy(bytes, args.serialized_bytes, args.serialized_bytes_size);
+    fails(load(client, bytes, i, &again), PJRT_Error_Code_DATA_LOSS, "compiled program, got");
+    bytes[i] = (char)(bytes[i] ^ 1);
+    fails(load(client, bytes, args.serialized_bytes_size, &again), PJRT_Error_Code_DATA_LOSS,
+          "compiled program, got");
+  }
+  free(bytes);
+  args.serialized_executable_deleter(args.serialized_executable);
+  PJRT_Executable_Destroy_Args release = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE,
+                                          .executable = executable.executable};
+  ok(api->PJRT_Executable_Destroy(&release), "PJRT_Executable_Destroy");
+  PJRT_LoadedExecutable* const loaded[] = {sum, again};
+  for (size_t i = 0; i < 2; ++i) {
+    PJRT_LoadedExecutable_Destroy_Args destroy = {
+        .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = loaded[i]};
+    ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+  }
+}
+
 static void refuse(PJRT_Client* client) {
   PJRT_LoadedExecutable* none = NULL;
   fails(try_compile(client, "module {", kOneDevice, sizeof(kOneDevice) - 1, &none),
@@ -366,6 +414,7 @@ int main(int argc, char** argv) {
   PJRT_Client* client = create_client(2);
   run_sum(client, describe(client, 2));
   run_replicas(client);
+  save_and_load(client);
   refuse(client);
   PJRT_Client_Destroy_Args destroy = {.struct_size = PJRT_Client_Destroy_Args_STRUCT_SIZE,
                                       .client = client};

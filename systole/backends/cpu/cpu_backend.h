@@ -14,6 +14,12 @@ void register_cpu_backend();
 namespace systole::cpu {
 
 // Returns a client whose devices are this machine; see runtime::host_client_options(). Thread-safe.
+//
+// A serialised executable is its program and its CompileOptions, without machine code:
+// deserialize() compiles it again. That is fast where the cache of compiled code (jit/code_cache.h)
+// has it, and the bytes fit any machine. An executable keeps a copy of its program for this, which
+// shares the memory of constants. The bytes leave out CompileOptions::cache_folder. Programs of
+// several processes are UNIMPLEMENTED.
 std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options = {});
 
 }  // namespace systole::cpu

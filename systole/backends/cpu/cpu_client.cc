@@ -33,7 +33,14 @@ class CpuClient : public runtime::HostClient {
     auto program = compile_program(module, options, threads, runtime::host_memory_bytes(), *jit_,
                                    code_cache(options.cache_folder));
     auto placements = result_placements(module, options, program->results);
-    return std::make_unique<CpuExecutable>(std::move(program), threads, std::move(placements));
+    return std::make_unique<CpuExecutable>(
+        std::move(program), threads, std::move(placements),
+        runtime::ProgramSource{.module = module.clone(), .options = given});
+  }
+
+  std::unique_ptr<runtime::Executable> deserialize(std::string_view bytes) override {
+    const runtime::ProgramSource source = runtime::read_program("cpu", bytes);
+    return compile(*source.module, source.options);
   }
 
  private:

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -205,6 +206,24 @@ TEST(CpuClient, RunsOneProgramFromManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& difference : differences) EXPECT_EQ(difference, "");
+}
+
+TEST(CpuClient, FindsTheCodeOfAProgramThatItReads) {
+  const auto module = testing::training_step({});
+  const runtime::CompileOptions options{.num_threads = 1, .profile = true};
+  const auto executable = testing::client().compile(*module, options);
+  const std::string bytes = executable->serialize();
+  EXPECT_THAT(bytes, ::testing::StartsWith("systole-program-1 "));
+  const auto again = testing::client().deserialize(bytes);
+  EXPECT_TRUE(again->stats().code_cached);
+  EXPECT_EQ(again->optimized_program(), executable->optimized_program());
+  EXPECT_EQ(again->serialize(), bytes);
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : again->parameter_types())
+    arguments.push_back(Tensor::full(type.dtype, type.shape, 0.5));
+  std::vector<runtime::StepProfile> profile;
+  runtime::run(*again, arguments, {.profile = &profile});
+  EXPECT_FALSE(profile.empty()) << "the option was not kept";
 }
 
 TEST(CpuClient, SaysWhatItCannotDo) {

@@ -46,10 +46,12 @@ struct CpuExecutable::Run {
 };
 
 CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
-                             std::vector<std::shared_ptr<const runtime::HostPlacement>> placements)
+                             std::vector<std::shared_ptr<const runtime::HostPlacement>> placements,
+                             runtime::ProgramSource source)
     : program_(std::move(program)),
       pool_(pool),
       placements_(std::move(placements)),
+      source_(std::move(source)),
       aliased_parameter_(program_->results.size(), -1) {
   for (const Tensor& constant : program_->constants) constants_.push_back(constant.raw());
   for (const auto& [parameter, result] : program_->aliases) {

@@ -7,14 +7,17 @@
 #include "systole/backends/cpu/compiler.h"
 #include "systole/base/thread_pool.h"
 #include "systole/runtime/host_buffer.h"
+#include "systole/runtime/serialized_program.h"
 
 namespace systole::cpu {
 
 class CpuExecutable : public runtime::Executable {
  public:
-  // `pool` is borrowed; null means one thread. `placements` has one entry per result.
+  // `pool` is borrowed; null means one thread. `placements` has one entry per result. `source` is
+  // what `program` was compiled from.
   CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
-                std::vector<std::shared_ptr<const runtime::HostPlacement>> placements);
+                std::vector<std::shared_ptr<const runtime::HostPlacement>> placements,
+                runtime::ProgramSource source);
   ~CpuExecutable() override;
 
   std::span<const TensorType> parameter_types() const override { return program_->parameters; }
@@ -24,6 +27,10 @@ class CpuExecutable : public runtime::Executable {
   runtime::Event execute(std::span<const runtime::Argument> arguments,
                          std::span<const runtime::Result> results,
                          const runtime::ExecuteOptions& options) override;
+  // The source, without machine code: see make_client().
+  std::string serialize() const override {
+    return runtime::write_program("cpu", *source_.module, source_.options);
+  }
 
  private:
   struct Run;  // the memory of one run; kept for the next
@@ -46,6 +53,7 @@ class CpuExecutable : public runtime::Executable {
   std::unique_ptr<CompiledProgram> program_;
   ThreadPool* pool_;
   std::vector<std::shared_ptr<const runtime::HostPlacement>> placements_;  // by result
+  runtime::ProgramSource source_;
   std::vector<const void*> constants_;
   std::vector<int>
       aliased_parameter_;  // by result: the parameter whose buffer it is written over, or -1

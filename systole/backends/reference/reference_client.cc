@@ -1,5 +1,4 @@
 #include <chrono>
-#include <sstream>
 
 #include "systole/backends/reference/reference_backend.h"
 #include "systole/base/error.h"
@@ -7,11 +6,11 @@
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
 #include "systole/hlo/semantics/evaluator.h"
-#include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/host_launch.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/serialized_program.h"
+#include "systole/runtime/single_process.h"
 
 namespace systole::reference {
 namespace {
@@ -51,34 +50,6 @@ double peak_bytes(const hlo::Computation& computation) {
   return peak;
 }
 
-constexpr std::string_view kMagic = "systole-reference-1";
-
-// A line of the options that matter here, and the program as text.
-std::string to_bytes(const hlo::Module& module, const CompileOptions& options) {
-  std::string flags = "-";
-  for (const bool replicated : options.replicated_parameters) flags += replicated ? '1' : '0';
-  std::string devices;
-  for (const int id : options.device_assignment) devices += fmt::format(" {}", id);
-  return fmt::format("{} {} {} {}{}\n{}", kMagic, options.num_replicas, options.memory_limit, flags,
-                     devices, hlo::print(module));
-}
-
-CompileOptions options_of(const std::string& line) {
-  std::istringstream words(line);
-  std::string magic;
-  std::string flags;
-  CompileOptions options;
-  words >> magic >> options.num_replicas >> options.memory_limit >> flags;
-  if (!words || magic != kMagic || !flags.starts_with('-')) {
-    throw make_error(Code::data_loss,
-                     "reference: compiled program, got other bytes, expected '{}' and its options",
-                     kMagic);
-  }
-  for (const char flag : flags.substr(1)) options.replicated_parameters.push_back(flag == '1');
-  for (int id = 0; words >> id;) options.device_assignment.push_back(id);
-  return options;
-}
-
 class ReferenceExecutable : public runtime::Executable {
  public:
   // Nobody may use more than `memory_limit` bytes a replica; 0: no limit.
@@ -116,7 +87,9 @@ class ReferenceExecutable : public runtime::Executable {
   void set_placements(std::vector<std::shared_ptr<const HostPlacement>> placements) {
     placements_ = std::move(placements);
   }
-  std::string serialize() const override { return to_bytes(*module_, options_); }
+  std::string serialize() const override {
+    return runtime::write_program("reference", *module_, options_);
+  }
 
   Event execute(std::span<const Argument> arguments, std::span<const Result> results,
                 const ExecuteOptions&) override {
@@ -188,6 +161,7 @@ class ReferenceClient : public runtime::HostClient {
       throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
     }
     check_options(module, options);
+    runtime::check_single_process("reference", options);
     const auto start = std::chrono::steady_clock::now();
     auto executable = std::make_unique<ReferenceExecutable>(module, options, memory_limit(options));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -197,19 +171,8 @@ class ReferenceClient : public runtime::HostClient {
   }
 
   std::unique_ptr<runtime::Executable> deserialize(std::string_view bytes) override {
-    const size_t end = bytes.find('\n');
-    const CompileOptions options = options_of(std::string(bytes.substr(0, end)));
-    if (end == std::string_view::npos) {
-      throw make_error(Code::data_loss, "reference: compiled program, got no module");
-    }
-    std::unique_ptr<hlo::Module> module;
-    try {
-      module = hlo::parse(bytes.substr(end + 1), "compiled program");
-      hlo::verify(*module);
-    } catch (const Error& error) {
-      throw make_error(Code::data_loss, "reference: compiled program: {}", error.message());
-    }
-    return compile(*module, options);
+    const runtime::ProgramSource source = runtime::read_program("reference", bytes);
+    return compile(*source.module, source.options);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,12 +15,14 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
+#include "systole/runtime/process_group.h"
 #include "systole/runtime/registry.h"
 #include "systole/runtime/run_replicas.h"
 
 namespace systole::runtime::contract {
 
 using systole::testing::error_of;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -55,6 +58,17 @@ class StrangeBuffer : public Buffer {
   int device_id() const override { return 0; }
   Event copy_to_host(Tensor&) const override { return {}; }
 };
+
+// Checks the error of a client whose programs do not meet other processes; a group of one is none.
+inline void expect_processes_are_refused(Client& client) {
+  auto steps = make_in_memory_collectives(2);
+  auto rare = make_in_memory_collectives(2);
+  ProcessGroup first(std::move(steps[0]), std::move(rare[0]), nullptr);
+  ProcessGroup alone;
+  EXPECT_THAT(error_of([&] { client.compile(*sum_module(), {.processes = &first}); }),
+              AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("processes of a program, got 2")));
+  EXPECT_EQ(error_of([&] { client.compile(*sum_module(), {.processes = &alone}); }), "no error");
+}
 
 struct NamedClient {
   const char* name;
@@ -292,21 +306,62 @@ TEST_P(ClientContract, RunsReplicasOnWholeArrays) {
   EXPECT_TRUE(results[1][1].identical(row(3)));
 }
 
+// Stores the bytes of `program`. Skips the test on a client that cannot write programs, after a
+// look at its errors.
+inline void serialize(Client& client, const Executable& program, std::string& bytes) {
+  try {
+    bytes = program.serialize();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unimplemented) << error.what();
+    EXPECT_THAT(error_of([&] { client.deserialize("x"); }), StartsWith("UNIMPLEMENTED"));
+    GTEST_SKIP() << "the client writes no programs: " << error.what();
+  }
+}
+
 TEST_P(ClientContract, ReadsTheProgramsThatItWrites) {
   std::string bytes;
-  try {
-    bytes = sum_->serialize();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::unimplemented);
-    EXPECT_THAT(error_of([&] { client_.deserialize("x"); }), StartsWith("UNIMPLEMENTED"));
-    return;
-  }
+  serialize(client_, *sum_, bytes);
+  if (IsSkipped()) return;
   const auto again = client_.deserialize(bytes);
   EXPECT_EQ(again->serialize(), bytes);
+  EXPECT_EQ(again->stats().argument_bytes, sum_->stats().argument_bytes);
   const std::vector<Tensor> arguments{row(1), row(2)};
   EXPECT_TRUE(run(*again, arguments)[0].identical(run(*sum_, arguments)[0]));
-  for (const std::string& other : {std::string(), std::string("x"), bytes.substr(0, 30)}) {
-    EXPECT_THAT(error_of([&] { client_.deserialize(other); }), StartsWith("DATA_LOSS")) << other;
+  const auto x = put(row(1));
+  last_ =
+      again->execute({{{.buffer = x.get(), .donate = true}, {.host = &arguments[1]}}}, {{{}, {}}});
+  EXPECT_TRUE(x->to_host().identical(Tensor::of<float>({4}, {3, 5, 7, 9})));
+}
+
+TEST_P(ClientContract, ReadsTheOptionsOfTheProgramsThatItWrites) {
+  const auto program =
+      client_.compile(*sum_module(), {.num_replicas = 2, .replicated_parameters = {false, true}});
+  std::string bytes;
+  serialize(client_, *program, bytes);
+  if (IsSkipped()) return;
+  const auto again = client_.deserialize(bytes);
+  const std::vector<Tensor> arguments{Tensor::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), row(10)};
+  EXPECT_TRUE(run(*again, arguments)[0].identical(
+      Tensor::of<float>({2, 4}, {11, 13, 15, 17, 15, 17, 19, 21})));
+}
+
+TEST_P(ClientContract, RefusesBytesThatAreNoProgram) {
+  std::string bytes;
+  serialize(client_, *sum_, bytes);
+  if (IsSkipped()) return;
+  const auto refused = [&](const std::string& other) {
+    EXPECT_THAT(error_of([&] { client_.deserialize(other); }),
+                AllOf(StartsWith("DATA_LOSS"), HasSubstr("compiled program, got")))
+        << other;
+  };
+  refused("x");
+  refused(bytes + " ");
+  const size_t distance = std::max<size_t>(1, bytes.size() / 60);
+  for (size_t i = 0; i < bytes.size(); i += distance) {
+    refused(bytes.substr(0, i));
+    std::string altered = bytes;
+    altered[i] = static_cast<char>(altered[i] ^ 1);
+    refused(altered);
   }
 }
 

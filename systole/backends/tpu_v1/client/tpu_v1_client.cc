@@ -11,6 +11,8 @@
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/host_launch.h"
 #include "systole/runtime/registry.h"
+#include "systole/runtime/serialized_program.h"
+#include "systole/runtime/single_process.h"
 
 namespace systole::tpu_v1 {
 namespace {
@@ -23,10 +25,10 @@ using runtime::Result;
 
 class TpuV1Executable : public runtime::Executable {
  public:
-  TpuV1Executable(const hlo::Module& module, std::unique_ptr<StagedRunner> runner,
+  TpuV1Executable(runtime::ProgramSource source, std::unique_ptr<StagedRunner> runner,
                   std::vector<std::shared_ptr<const HostPlacement>> placements, double seconds)
-      : runner_(std::move(runner)), placements_(std::move(placements)), aliases_(module.aliases) {
-    const hlo::Computation& main = module.entry();
+      : source_(std::move(source)), runner_(std::move(runner)), placements_(std::move(placements)) {
+    const hlo::Computation& main = source_.module->entry();
     for (int i = 0; i < main.num_parameters(); ++i) {
       parameters_.push_back(main.parameter(i).type().storage());
       stats_.argument_bytes += parameters_.back().byte_size();
@@ -62,16 +64,21 @@ class TpuV1Executable : public runtime::Executable {
                                        .parameters = parameters_,
                                        .results = results_,
                                        .placements = placements_,
-                                       .aliases = aliases_};
+                                       .aliases = source_.module->aliases};
     return runtime::launch_on_host(
         program, arguments, results,
         [this](std::span<const Tensor> inputs) { return runner_->run(inputs); });
   }
 
+  // The source, which deserialize() compiles again.
+  std::string serialize() const override {
+    return runtime::write_program("tpu_v1", *source_.module, source_.options);
+  }
+
  private:
+  runtime::ProgramSource source_;
   std::unique_ptr<StagedRunner> runner_;
   std::vector<std::shared_ptr<const HostPlacement>> placements_;
-  std::vector<hlo::Module::Alias> aliases_;
   std::vector<TensorType> parameters_;
   std::vector<TensorType> results_;
   runtime::ExecutableStats stats_;
@@ -90,6 +97,7 @@ class TpuV1Client : public runtime::HostClient {
       log_debug("tpu_v1: '{}' has no quantized op and runs on the host", module.name());
       return host.compile(module, options);
     }
+    runtime::check_single_process("tpu_v1", options);
     if (options.num_replicas != 1) {
       throw unimplemented("tpu_v1: replicas of a quantized program, got {}, expected 1",
                           options.num_replicas);
@@ -101,7 +109,14 @@ class TpuV1Client : public runtime::HostClient {
       results.push_back(value.type().storage());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     return std::make_unique<TpuV1Executable>(
-        module, std::move(runner), result_placements(module, options, results), elapsed.count());
+        runtime::ProgramSource{.module = module.clone(), .options = options}, std::move(runner),
+        result_placements(module, options, results), elapsed.count());
+  }
+
+  // Also of a program that ran on the host: its bytes have the same form.
+  std::unique_ptr<runtime::Executable> deserialize(std::string_view bytes) override {
+    const runtime::ProgramSource source = runtime::read_program("tpu_v1", bytes);
+    return compile(*source.module, source.options);
   }
 };
 
