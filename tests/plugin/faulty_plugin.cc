@@ -1,5 +1,5 @@
-// A PJRT plugin for tests: Systole's, with faults. It announces another version or size, or fails
-// in a function that a test names.
+// A PJRT plugin for tests: Systole's, with faults. It announces another version or size, fails in a
+// function that a test names, or lacks the functions that write and read programs.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,13 +16,15 @@ namespace {
 
 struct InjectedError : PJRT_Error {
   std::string message;
+  PJRT_Error_Code code = PJRT_Error_Code_RESOURCE_EXHAUSTED;
 };
 
 struct Faults {
   std::mutex mutex;
-  std::string function;                               // fails; "": none
-  std::map<std::string, int64_t, std::less<>> calls;  // by function
-  std::set<const PJRT_Error*> made;                   // errors of this library
+  std::string function;                                       // fails; "": none
+  PJRT_Error_Code code = PJRT_Error_Code_RESOURCE_EXHAUSTED;  // how
+  std::map<std::string, int64_t, std::less<>> calls;          // by function
+  std::set<const PJRT_Error*> made;                           // errors of this library
 };
 
 Faults& faults() {
@@ -52,6 +54,7 @@ PJRT_Error* fault_of(const char* function) {
   if (faults().function != function) return nullptr;
   auto* const error = new InjectedError();
   error->message = std::string("injected into ") + function;
+  error->code = faults().code;
   faults().made.insert(error);
   return error;
 }
@@ -72,7 +75,7 @@ void message(PJRT_Error_Message_Args* args) {
 
 PJRT_Error* get_code(PJRT_Error_GetCode_Args* args) {
   if (!is_injected(args->error)) return real().PJRT_Error_GetCode(args);
-  args->code = PJRT_Error_Code_RESOURCE_EXHAUSTED;
+  args->code = static_cast<const InjectedError*>(args->error)->code;
   return nullptr;
 }
 
@@ -156,6 +159,17 @@ void add_program_faults(PJRT_Api& table) {
       faulty<"PJRT_Executable_NumOutputs", &PJRT_Api::PJRT_Executable_NumOutputs>;
 }
 
+// Functions that write and read programs: all, or none as in plugins that do not have them.
+void set_saving(PJRT_Api& table, bool present) {
+  table.PJRT_Executable_Serialize = nullptr;
+  table.PJRT_Executable_DeserializeAndLoad = nullptr;
+  if (!present) return;
+  table.PJRT_Executable_Serialize =
+      faulty<"PJRT_Executable_Serialize", &PJRT_Api::PJRT_Executable_Serialize>;
+  table.PJRT_Executable_DeserializeAndLoad =
+      faulty<"PJRT_Executable_DeserializeAndLoad", &PJRT_Api::PJRT_Executable_DeserializeAndLoad>;
+}
+
 PJRT_Api make_table() {
   PJRT_Api table = real();
   table.PJRT_Error_Destroy = destroy;
@@ -163,6 +177,7 @@ PJRT_Api make_table() {
   table.PJRT_Error_GetCode = get_code;
   add_client_faults(table);
   add_program_faults(table);
+  set_saving(table, true);
   return table;
 }
 
@@ -177,10 +192,12 @@ std::atomic<bool> no_table = false;
 
 // The functions through which tests set faults, and count the calls of functions.
 extern "C" {
-void faulty_fail(const char* function) {
+void faulty_fail(const char* function, int code) {
   const std::lock_guard lock(faults().mutex);
   faults().function = function;
+  faults().code = static_cast<PJRT_Error_Code>(code);
 }
+void faulty_set_saving(bool present) { set_saving(table(), present); }
 void faulty_announce(int major, int minor, size_t struct_size, size_t version_size) {
   table().pjrt_api_version.major_version = major;
   table().pjrt_api_version.minor_version = minor;

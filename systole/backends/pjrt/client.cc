@@ -4,6 +4,7 @@
 
 #include "systole/backends/pjrt/executable.h"
 #include "systole/backends/pjrt/pjrt_backend.h"
+#include "systole/backends/pjrt/saved_program.h"
 #include "systole/backends/pjrt/session.h"
 #include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -11,12 +12,14 @@
 #include "systole/hlo/text/text.h"
 #include "systole/pjrt_abi/compile_options.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/single_process.h"
 
 namespace systole::pjrt {
 namespace {
 
 using runtime::CompileOptions;
 
+constexpr std::string_view kDeserialize = "PJRT_Executable_DeserializeAndLoad";
 constexpr std::string_view kFormats = "'auto', 'text' or 'bytecode'";
 // Our own plugin computes a parameter with this attribute once for all replicas.
 constexpr std::string_view kReplicated = "systole.replicated";
@@ -63,10 +66,30 @@ class PjrtClient final : public runtime::Client {
     PJRT_LoadedExecutable* const loaded = compile_program(module, options, interface);
     auto executable = std::make_unique<PjrtExecutable>(session_, loaded, std::move(interface));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    executable->read_stats(module, elapsed.count());
+    executable->read_stats(elapsed.count());
     if (options.memory_limit > 0) {
       runtime::check_memory(session_->platform, module, executable->stats(), options.memory_limit);
     }
+    return executable;
+  }
+
+  std::unique_ptr<runtime::Executable> deserialize(std::string_view bytes) override {
+    const Plugin& plugin = *session_->plugin;
+    if (!plugin.has(&PJRT_Api::PJRT_Executable_DeserializeAndLoad)) {
+      throw unimplemented("{}: {}: plugin '{}' of PJRT {} does not read programs",
+                          session_->platform, kDeserialize, plugin.path(), plugin.version());
+    }
+    const auto start = std::chrono::steady_clock::now();
+    SavedProgram program = read_program(*session_, bytes);
+    auto args = pjrt_abi::make<PJRT_Executable_DeserializeAndLoad_Args>();
+    args.client = session_->client;
+    args.serialized_executable = program.code.data();
+    args.serialized_executable_size = program.code.size();
+    plugin.call(&PJRT_Api::PJRT_Executable_DeserializeAndLoad, kDeserialize, args);
+    auto executable = std::make_unique<PjrtExecutable>(session_, args.loaded_executable,
+                                                       std::move(program.interface));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    executable->read_stats(elapsed.count());
     return executable;
   }
 
@@ -87,6 +110,7 @@ class PjrtClient final : public runtime::Client {
  private:
   void check_options(const hlo::Module& module, const CompileOptions& options) const {
     const std::string& platform = session_->platform;
+    runtime::check_single_process(platform, options);
     if (options.num_replicas < 1 || options.num_partitions < 1) {
       throw invalid_argument("{}: num_replicas and num_partitions, got {} and {}, expected >= 1",
                              platform, options.num_replicas, options.num_partitions);
@@ -117,16 +141,17 @@ class PjrtClient final : public runtime::Client {
     const int replicas = options.num_replicas;
     const hlo::Computation& main = module.entry();
     Interface interface;
+    interface.name = module.name();
     for (int p = 0; p < main.num_parameters(); ++p) {
       const bool once = replicas == 1 || (!options.replicated_parameters.empty() &&
                                           options.replicated_parameters[static_cast<size_t>(p)]);
-      const TensorType& type = main.parameter(p).type();
+      const TensorType type = main.parameter(p).type().storage();
       interface.stacked_parameters.push_back(!once);
       interface.parameters.push_back(once ? type : stacked_type(type, replicas));
     }
     interface.stacked_results = varying_results(module, options);
     for (size_t k = 0; k < main.results().size(); ++k) {
-      const TensorType& type = main.results()[k].type();
+      const TensorType type = main.results()[k].type().storage();
       interface.results.push_back(interface.stacked_results[k] ? stacked_type(type, replicas)
                                                                : type);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "systole/backends/pjrt/interface.h"
 #include "systole/backends/pjrt/plugin.h"
 #include "systole/runtime/client.h"
 
@@ -29,9 +30,6 @@ struct Session {
   PJRT_Device* device(int id) const;
   void destroy_buffer(PJRT_Buffer* buffer) const noexcept;
 };
-
-// Ids of one or more devices.
-using DeviceIds = std::shared_ptr<const std::vector<int>>;
 
 // One value of a buffer: a PJRT_Buffer on each device. Immutable.
 class DeviceArray {

@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "systole/backends/pjrt/device_array.h"
-#include "systole/hlo/ir/module.h"
+#include "systole/backends/pjrt/interface.h"
 #include "systole/runtime/client.h"
 
 namespace systole::pjrt {
-
-// What a program takes and gives, by parameter and by result.
-struct Interface {
-  std::vector<TensorType> parameters;  // whole arrays
-  std::vector<TensorType> results;
-  std::vector<bool> stacked_parameters;  // replica r takes slice r
-  std::vector<bool> stacked_results;
-  std::vector<int> aliased_parameter;  // by result; -1: none
-  std::vector<bool> aliased;           // by parameter
-  DeviceIds device_ids;                // by replica
-};
 
 class PjrtExecutable final : public runtime::Executable {
  public:
@@ -39,10 +28,13 @@ class PjrtExecutable final : public runtime::Executable {
                          std::span<const runtime::Result> results,
                          const runtime::ExecuteOptions& options) override;
   std::string optimized_program() const override;
+  // The plugin's bytes (PJRT_Executable_Serialize) with the interface. Errors: UNIMPLEMENTED for a
+  // plugin that does not write programs.
+  std::string serialize() const override;
 
   // Fills stats() with what the plugin tells of the program; bytes of arguments and results are
-  // those of `module` if it does not.
-  void read_stats(const hlo::Module& module, double compile_seconds);
+  // those of the interface if it does not.
+  void read_stats(double compile_seconds);
 
  private:
   struct Launch;

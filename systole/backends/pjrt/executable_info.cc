@@ -2,6 +2,7 @@
 #include <string>
 
 #include "systole/backends/pjrt/executable.h"
+#include "systole/backends/pjrt/saved_program.h"
 
 namespace systole::pjrt {
 namespace {
@@ -58,22 +59,26 @@ double flops_of(const Info& info) {
   return 0;
 }
 
-int64_t bytes_of(std::span<const TensorType> types) {
+// The bytes of one replica, which has a slice of each stacked array.
+int64_t bytes_of(std::span<const TensorType> types, const std::vector<bool>& stacked,
+                 size_t replicas) {
   int64_t bytes = 0;
-  for (const TensorType& type : types) bytes += type.byte_size();
+  for (size_t i = 0; i < types.size(); ++i) {
+    bytes += types[i].byte_size() / static_cast<int64_t>(stacked[i] ? replicas : 1);
+  }
   return bytes;
 }
 
 }  // namespace
 
-void PjrtExecutable::read_stats(const hlo::Module& module, double compile_seconds) {
+void PjrtExecutable::read_stats(double compile_seconds) {
   stats_.compile_seconds = compile_seconds;
   const Info info(*session_->plugin, loaded_);
   auto outputs = pjrt_abi::make<PJRT_Executable_NumOutputs_Args>();
   if (info.ask(&PJRT_Api::PJRT_Executable_NumOutputs, "PJRT_Executable_NumOutputs", outputs) &&
       outputs.num_outputs != interface_.results.size()) {
     throw internal_error("{}: results of '{}', got {}, expected {}", session_->platform,
-                         module.name(), outputs.num_outputs, interface_.results.size());
+                         interface_.name, outputs.num_outputs, interface_.results.size());
   }
   stats_.flops = flops_of(info);
   auto memory = pjrt_abi::make<PJRT_Executable_GetCompiledMemoryStats_Args>();
@@ -85,13 +90,9 @@ void PjrtExecutable::read_stats(const hlo::Module& module, double compile_second
     stats_.code_bytes = memory.generated_code_size_in_bytes;
     return;
   }
-  const hlo::Computation& main = module.entry();
-  std::vector<TensorType> types;
-  for (int p = 0; p < main.num_parameters(); ++p) types.push_back(main.parameter(p).type());
-  stats_.argument_bytes = bytes_of(types);
-  types.clear();
-  for (const hlo::Value& value : main.results()) types.push_back(value.type());
-  stats_.result_bytes = bytes_of(types);
+  const size_t replicas = interface_.device_ids->size();
+  stats_.argument_bytes = bytes_of(interface_.parameters, interface_.stacked_parameters, replicas);
+  stats_.result_bytes = bytes_of(interface_.results, interface_.stacked_results, replicas);
 }
 
 std::string PjrtExecutable::optimized_program() const {
@@ -106,6 +107,22 @@ std::string PjrtExecutable::optimized_program() const {
   program.code = text.data();
   info.ask(&PJRT_Api::PJRT_Executable_OptimizedProgram, kFunction, args);
   return text;
+}
+
+std::string PjrtExecutable::serialize() const {
+  const Info info(*session_->plugin, loaded_);
+  auto args = pjrt_abi::make<PJRT_Executable_Serialize_Args>();
+  if (!info.ask(&PJRT_Api::PJRT_Executable_Serialize, "PJRT_Executable_Serialize", args)) {
+    throw unimplemented(
+        "{}: PJRT_Executable_Serialize: plugin '{}' of PJRT {} does not write its programs",
+        session_->platform, session_->plugin->path(), session_->plugin->version());
+  }
+  const auto release = [&args](PJRT_SerializedExecutable* bytes) {
+    if (args.serialized_executable_deleter != nullptr) args.serialized_executable_deleter(bytes);
+  };
+  const std::unique_ptr<PJRT_SerializedExecutable, decltype(release)> kept(
+      args.serialized_executable, release);
+  return save_program(*session_, interface_, {args.serialized_bytes, args.serialized_bytes_size});
 }
 
 }  // namespace systole::pjrt

@@ -45,12 +45,18 @@ class Faults {
     fail("");
     announce(PJRT_API_MAJOR, PJRT_API_MINOR);
     hide_table(false);
+    set_saving(true);
   }
   Faults(const Faults&) = delete;
   Faults& operator=(const Faults&) = delete;
 
-  void fail(const char* function) const {
-    reinterpret_cast<void (*)(const char*)>(dlsym(library_, "faulty_fail"))(function);
+  void fail(const char* function, Code code = Code::resource_exhausted) const {
+    reinterpret_cast<void (*)(const char*, int)>(dlsym(library_, "faulty_fail"))(
+        function, static_cast<int>(code));
+  }
+  // Whether the plugin has the functions that write and read programs.
+  void set_saving(bool present) const {
+    reinterpret_cast<void (*)(bool)>(dlsym(library_, "faulty_set_saving"))(present);
   }
   void announce(int major, int minor, size_t size = PJRT_Api_STRUCT_SIZE,
                 size_t version_size = PJRT_Api_Version_STRUCT_SIZE) const {
@@ -151,6 +157,7 @@ void use_plugin(const std::string& path) {
   const auto client = make_client({{"plugin", path}});
   const auto program = client->compile(*hlo::parse(kSum));
   program->optimized_program();
+  client->deserialize(program->serialize());
   const auto x = client->buffer_from_host(row());
   x->ready().wait();
   std::unique_ptr<runtime::Buffer> sum;
@@ -190,6 +197,8 @@ TEST(PjrtFaults, ReportsAFailureOfEachFunction) {
                                      "PJRT_Executable_GetCostAnalysis",
                                      "PJRT_Executable_GetCompiledMemoryStats",
                                      "PJRT_Executable_OptimizedProgram",
+                                     "PJRT_Executable_Serialize",
+                                     "PJRT_Executable_DeserializeAndLoad",
                                      "PJRT_Client_BufferFromHostBuffer",
                                      "PJRT_Buffer_ReadyEvent",
                                      "PJRT_Event_IsReady",
@@ -207,6 +216,45 @@ TEST(PjrtFaults, ReportsAFailureOfEachFunction) {
   }
   faults.fail("PJRT_Plugin_Initialize");
   EXPECT_THAT(load_error(faulty_path()), HasSubstr("injected into PJRT_Plugin_Initialize"));
+}
+
+TEST(PjrtFaults, SaysThatAPluginDoesNotSavePrograms) {
+  const Faults faults;
+  const auto client = make_client({{"plugin", faulty_path()}});
+  const auto program = client->compile(*hlo::parse(kSum));
+  const std::string bytes = program->serialize();
+  faults.fail("PJRT_Executable_Serialize", Code::unimplemented);
+  EXPECT_THAT(error_of([&] { program->serialize(); }),
+              AllOf(StartsWith("UNIMPLEMENTED: systole: PJRT_Executable_Serialize"),
+                    HasSubstr("does not write its programs")));
+  faults.fail("PJRT_Executable_DeserializeAndLoad", Code::unimplemented);
+  EXPECT_THAT(error_of([&] { client->deserialize(bytes); }),
+              StartsWith("UNIMPLEMENTED: PJRT_Executable_DeserializeAndLoad"));
+  faults.fail("");
+  faults.set_saving(false);
+  EXPECT_THAT(error_of([&] { program->serialize(); }),
+              AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("does not write its programs")));
+  EXPECT_THAT(error_of([&] { client->deserialize(bytes); }),
+              AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("does not read programs")));
+}
+
+TEST(PjrtFaults, ReadsProgramsOfTheSamePluginAndDevices) {
+  const Faults faults;
+  const std::string path = faulty_path();
+  const auto client = make_client({{"plugin", path + "?cores=2"}});
+  const auto program = client->compile(*hlo::parse(kSum), {.device_assignment = {1}});
+  const std::string bytes = program->serialize();
+  EXPECT_THAT(error_of([&] {
+                make_client({{"plugin", path}})->deserialize(bytes);
+              }),
+              AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("device")));
+  EXPECT_THAT(error_of([&] {
+                make_client({{"plugin", path + "?cores=2&core_kind=abacus"}})->deserialize(bytes);
+              }),
+              AllOf(StartsWith("DATA_LOSS"), HasSubstr("compiled program, got one for 'systole"),
+                    HasSubstr("abacus")));
+  const auto again = make_client({{"plugin", path + "?cores=2"}})->deserialize(bytes);
+  EXPECT_TRUE(runtime::run(*again, {{row()}})[0].identical(Tensor::of<float>({4}, {2, 4, 6, 8})));
 }
 
 // Nobody waits for the end of these: the log tells.
