@@ -32,5 +32,11 @@ INSTANTIATE_TEST_SUITE_P(
                     }}),
     client_name);
 
+TEST(Processes, AreRefusedByClientsThatDoNotMeetThem) {
+  for (const char* const name : {"reference", "pjrt:systole"}) {
+    expect_processes_are_refused(client(name));
+  }
+}
+
 }  // namespace
 }  // namespace systole::runtime::contract

@@ -41,15 +41,6 @@ void check_options(const StepLoopOptions& options) {
   }
 }
 
-void check_processes(const StepLoopOptions& options, const runtime::Client& client) {
-  if (options.processes == nullptr || options.processes->size() == 1) return;
-  if (client.platform() == "cpu") return;
-  throw unimplemented(
-      "StepLoop: device, got '{}' for {} processes, expected the cpu backend: other backends do "
-      "not meet other processes",
-      client.platform(), options.processes->size());
-}
-
 // Throws on all processes if their programs differ.
 void compare_programs(runtime::ProcessGroup& processes, const std::string& own) {
   const std::vector<std::string> all = processes.gather(own);
@@ -209,7 +200,6 @@ StepLoop::Impl::Impl(Session::Impl& in_session, StepLoopOptions given)
   session.check_cores(options.num_replicas);
   // A session with a loop uses the cores in the loop: suppress the warning about idle cores.
   std::call_once(session.idle_cores_once, [] {});
-  check_processes(options, *session.target.client);
   {
     const tracing::Span span("lower the graph", tracing::Kind::compile);
     loop = std::make_unique<Compiled>(session, make_step_module(session.graph, options));

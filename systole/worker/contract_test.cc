@@ -26,5 +26,8 @@ INSTANTIATE_TEST_SUITE_P(
         NamedClient{"remote_over_reference", []() -> Client& { return remote_over("reference"); }}),
     client_name);
 
+// Also over the cpu backend, whose platform the client has.
+TEST(Processes, AreRefusedThroughAWorker) { expect_processes_are_refused(remote_over("cpu")); }
+
 }  // namespace
 }  // namespace systole::runtime::contract

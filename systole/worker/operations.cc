@@ -175,6 +175,14 @@ void Operations::deserialize(const v1::Deserialize& op, v1::Reply& reply) {
       compiler_.run([&device = device_, bytes = program_bytes(op.bytes(), "compiled program")] {
         return device.deserialize(bytes);
       });
+  // The limit in the bytes is the client's.
+  const runtime::ExecutableStats& stats = compiled->stats();
+  const int64_t needed = stats.argument_bytes + stats.result_bytes + stats.temp_bytes;
+  if (needed > account_.limit()) {
+    throw make_error(Code::resource_exhausted,
+                     "worker: memory of a compiled program, got {} bytes, expected at most {}",
+                     needed, account_.limit());
+  }
   add_executable(op.executable(), std::move(compiled), reply);
 }
 

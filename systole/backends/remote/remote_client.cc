@@ -12,6 +12,7 @@
 #include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/preemption.h"
+#include "systole/runtime/single_process.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
 
@@ -65,6 +66,7 @@ class RemoteClient final : public runtime::Client {
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const CompileOptions& options) override {
+    runtime::check_single_process("remote", options);
     const auto connection = live_connection();
     v1::Request request;
     v1::Compile& op = *request.mutable_compile();
