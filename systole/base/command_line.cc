@@ -511,7 +511,6 @@ int CommandLine::parse(int argc, const char* const* argv) {
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
-  open_missing_standard_streams();
   int status = 0;
   try {
     status = parse(argc, argv);

@@ -104,10 +104,9 @@ class CommandLine {
   // Returns the help, as wide as the terminal, or 100 columns.
   std::string help() const;
 
-  // Opens missing standard streams (standard_streams.h), reads the arguments and calls the actions
-  // of the commands that they name. Returns the exit code: 0; 1 if an action throws or standard
-  // output cannot be written, with a message on standard error; 2 if the arguments are wrong, with
-  // the reason.
+  // Reads the arguments and calls the actions of the commands that they name. Returns the exit
+  // code: 0; 1 if an action throws or standard output cannot be written, with a message on standard
+  // error; 2 if the arguments are wrong, with the reason.
   int run(int argc, const char* const* argv);
 
  private:

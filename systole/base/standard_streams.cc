@@ -51,6 +51,13 @@ void open_missing_standard_streams() {
   }
 }
 
+namespace {
+
+// Before main, since the program may open files of its own before it calls this library.
+[[gnu::constructor]] void open_at_start() { open_missing_standard_streams(); }
+
+}  // namespace
+
 void write_ignoring_errors(std::FILE* file, std::string_view text) noexcept {
   const int error = errno;
   {

@@ -11,8 +11,8 @@ namespace systole {
 
 // Opens /dev/null on each of the descriptors 0, 1 and 2 that is closed. Without it the next file
 // that the program opens gets the free number, and log lines land in it. Reads from standard input
-// end at once; writes to standard output still fail, and CommandLine::run reports that.
-// CommandLine::run calls it. Other programs call it first in main, before they open a file.
+// end at once; writes to standard output still fail, and CommandLine::run reports that. It runs
+// before main in every program that can log; a program that closes one later may call it again.
 void open_missing_standard_streams();
 
 // Writes and flushes. Ignores every failure and raises no SIGPIPE: for text that nobody may be

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/temp_folder.h"
@@ -70,6 +72,19 @@ TEST(StandardStreamsTest, ClosedDescriptorsAreNotGivenToFiles) {
               ::_exit(kept ? 0 : 1);
             }),
             0);
+}
+
+// The next test runs this one again, in a program that a shell starts without descriptors.
+TEST(StandardStreamsTest, AFileGetsANumberAboveThem) {
+  const int file = ::open("/dev/null", O_WRONLY);
+  EXPECT_GT(file, STDERR_FILENO) << "log lines would land in it";
+}
+
+TEST(StandardStreamsTest, AProgramStartsWithAllDescriptors) {
+  const std::string command = "'" + std::filesystem::read_symlink("/proc/self/exe").string() +
+                              "' --gtest_filter='*AFileGetsANumberAboveThem' ";
+  EXPECT_EQ(std::system((command + "2>&-").c_str()), 0);
+  EXPECT_EQ(std::system((command + "<&- 2>&-").c_str()), 0);
 }
 
 TEST(StandardStreamsTest, OpenDescriptorsAreLeftAlone) {
