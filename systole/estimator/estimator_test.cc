@@ -225,8 +225,8 @@ TEST_P(EstimatorTest, the_first_loss_that_is_no_number_is_named) {
       AllOf(AnyOf(HasSubstr("got nan at [] in"), HasSubstr("got a value that is not finite in")),
             HasSubstr(fmt::format(" step 3 on replica {}, seen after step ", GetParam() ? 5 : 0)),
             HasSubstr("; variable 'line/kernel' has nan at [0,0]"),
-            HasSubstr(GetParam() ? "the input has nan at [0] of labels"
-                                 : "the input has nan at [10] of labels")));
+            HasSubstr(GetParam() ? "the input has nan at [0] of labels in step 3 on replica 5"
+                                 : "the input has nan at [10] of labels in step 3 on replica 0")));
 }
 
 TEST_P(EstimatorTest, evaluates_any_number_of_examples_exactly) {

@@ -259,7 +259,7 @@ TEST_F(TrainingTest, a_hook_sees_the_step_whose_loss_is_not_finite) {
         TPUEstimator(on_cpu(line_with(descend))).train(broken, {.max_steps = 8, .hooks = {hook}});
       }),
       AllOf(HasSubstr("got nan at [] in step 3 on replica 0, seen after step 3"),
-            HasSubstr("the input has nan at [8,0] of features in step 1 of the launch")));
+            HasSubstr("the input has nan at [8,0] of features in step 3 on replica 0")));
   EXPECT_THAT(hook->ends, ElementsAre(1, 2, 3));
 }
 
@@ -282,8 +282,8 @@ TEST_F(TrainingTest, a_label_that_is_no_class_is_named_at_the_first_step) {
   all.config.tpu_config.iterations_per_loop = 1000;
   EXPECT_THAT(error_of([&] { TPUEstimator(all).train(input, {.max_steps = 1000}); }),
               AllOf(HasSubstr("in step 1 on replica 0"),
-                    HasSubstr("labels has the label 3 at element 5 in step 1 of the launch, "
-                              "replica 0, expected 0 to 2")));
+                    HasSubstr("labels has the label 3 at element 5 in step 1 on replica 0, "
+                              "expected 0 to 2")));
 }
 
 TEST_F(TrainingTest, errors_name_the_users_line) {

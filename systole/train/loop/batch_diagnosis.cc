@@ -58,13 +58,14 @@ std::optional<std::string> first_wrong_label(const Tensor& labels, int64_t class
 
 }  // namespace
 
-std::string diagnose_batch(const TrainStep& step, const data::StackedSteps& batches) {
+std::string diagnose_batch(const TrainStep& step, const data::StackedSteps& batches,
+                           int64_t first) {
   const std::vector<int64_t> classes = classes_of_inputs(step);
   for (int64_t s = 0; s < batches.steps; ++s) {
     for (int64_t r = 0; r < step.replicas; ++r) {
       for (size_t i = 0; i < step.inputs.size(); ++i) {
         const Tensor batch = batch_of(batches.stacks[i], r, s);
-        const std::string where = fmt::format("in step {} of the launch, replica {}", s + 1, r);
+        const std::string where = fmt::format("in step {} on replica {}", first + s + 1, r);
         if (const auto found = first_non_finite(batch)) {
           return fmt::format("the input has {} of {} {}", *found, name_of_input(step, i), where);
         }

@@ -376,7 +376,7 @@ bool TrainLoop::launch(const data::StackedSteps& batches, int64_t done) {
   }
   values_ = hook_values(results.first(of_hooks), options_.on_steps ? batches.steps : 0);
   if (nan_hook_->is_finite(hooks_->values_of(*nan_hook_, values_))) return true;
-  bad_batch_ = diagnose_batch(options_.step, batches);
+  bad_batch_ = diagnose_batch(options_.step, batches, first);
   return false;
 }
 
