@@ -200,7 +200,8 @@ class TPUEstimator {
 
   // Returns metrics over the input, exact for any number of examples. Without a checkpoint it uses
   // warm_start_from. If the event file cannot be written it warns. Errors: NOT_FOUND when there is
-  // neither; CANCELLED after a SIGTERM, SIGINT or SIGHUP.
+  // neither; FAILED_PRECONDITION for a feature or label that makes the loss not finite; CANCELLED
+  // after a SIGTERM, SIGINT or SIGHUP.
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options = {});
 
   PredictionRange predict(const InputFn& input_fn, const PredictOptions& options = {});

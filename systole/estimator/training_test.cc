@@ -263,27 +263,65 @@ TEST_F(TrainingTest, a_hook_sees_the_step_whose_loss_is_not_finite) {
   EXPECT_THAT(hook->ends, ElementsAre(1, 2, 3));
 }
 
+TPUEstimatorSpec three_classes(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                               const Params&) {
+  const Output logits = layers::dense(features["x"], {.units = 3});
+  const Output loss = losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
+  return {.mode = mode, .loss = loss, .train_op = descend(loss)};
+}
+
+// 64 examples, of which the one at `at` has this label; the others have 0.
+Dataset with_label(int32_t label, size_t at) {
+  Tensor classes = Tensor::zeros(DType::s32, {64});
+  classes.data<int32_t>()[at] = label;
+  return Dataset::from_tensor_slices(
+      Element::tuple({Element::dict({{"x", line_of(64)[0].leaf()}}), classes}));
+}
+
 TEST_F(TrainingTest, a_label_that_is_no_class_is_named_at_the_first_step) {
-  const ModelFn model = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
-                           const Params&) -> TPUEstimatorSpec {
-    const Output logits = layers::dense(features["x"], {.units = 3});
-    const Output loss = losses::sparse_softmax_cross_entropy({.labels = labels, .logits = logits});
-    return {.mode = mode, .loss = loss, .train_op = descend(loss)};
-  };
-  const InputFn input = [](const Params&) {
-    Tensor classes = Tensor::zeros(DType::s32, {64});
-    classes.data<int32_t>()[5] = 3;
-    return Dataset::from_tensor_slices(
-               Element::tuple({Element::dict({{"x", line_of(64)[0].leaf()}}), classes}))
-        .repeat()
-        .batch(16, true);
-  };
-  TPUEstimatorOptions all = on_cpu(model);
+  const InputFn input = [](const Params&) { return with_label(3, 5).repeat().batch(16, true); };
+  TPUEstimatorOptions all = on_cpu(three_classes);
   all.config.tpu_config.iterations_per_loop = 1000;
   EXPECT_THAT(error_of([&] { TPUEstimator(all).train(input, {.max_steps = 1000}); }),
               AllOf(HasSubstr("in step 1 on replica 0"),
                     HasSubstr("labels has the label 3 at element 5 in step 1 on replica 0, "
                               "expected 0 to 2")));
+}
+
+TEST_F(TrainingTest, a_label_that_is_no_class_ends_an_evaluation) {
+  TPUEstimator estimator(on_cpu(three_classes));
+  const auto input = [](int32_t label) -> InputFn {
+    return [label](const Params&) { return with_label(label, 37).batch(16); };
+  };
+  estimator.train(input(2), {.max_steps = 1});
+  EXPECT_NO_THROW(estimator.evaluate(input(2)));
+  for (const int32_t label : {-1, 3}) {
+    EXPECT_THAT(error_of([&] { estimator.evaluate(input(label)); }),
+                AllOf(HasSubstr("evaluate: loss, got one that is not finite in batches "),
+                      HasSubstr(fmt::format("labels has the label {} at element 5 in step 3 on "
+                                            "replica 0, expected 0 to 2",
+                                            label))));
+  }
+}
+
+TEST_F(TrainingTest, an_infinite_loss_of_the_model_is_told_once) {
+  const ModelFn model = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                           const Params&) -> TPUEstimatorSpec {
+    const Output y = layers::dense(features, {.units = 1});
+    Output loss = losses::mean_squared_error({.labels = labels, .predictions = y});
+    if (mode == Mode::eval) loss = add(loss, log(constant(0.0F)));
+    return {.mode = mode, .loss = loss, .train_op = descend(loss)};
+  };
+  TPUEstimator estimator(on_cpu(model));
+  estimator.train(endless(), {.max_steps = 1});
+  const LogCapture log;
+  EXPECT_TRUE(std::isinf(estimator.evaluate(one_epoch(64))["loss"]));
+  EXPECT_EQ(std::ranges::count_if(log.messages(),
+                                  [](const std::string& line) {
+                                    return line.find("it is the model that computes it") !=
+                                           std::string::npos;
+                                  }),
+            1);
 }
 
 TEST_F(TrainingTest, errors_name_the_users_line) {

@@ -5,8 +5,10 @@
 #include "systole/base/log.h"
 #include "systole/estimator/impl.h"
 #include "systole/estimator/modes/host_calls.h"
+#include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/signals.h"
+#include "systole/train/loop/train_loop.h"
 #include "systole/train/loop/train_summaries.h"
 #include "systole/train/loop/watchdog.h"
 
@@ -67,13 +69,16 @@ struct EvaluationPass {
   int64_t global_step = 0;
   int64_t done = 0;
   int64_t examples = 0;
+  bool loss_is_finite = true;  // so far
 
   void run(Heartbeat& heartbeat);
 
  private:
   void make_runner(int64_t steps);
   int64_t steps_after(int64_t done) const;
-  std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat) const;
+  std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat);
+  // `mean`: the loss of all batches so far, of each replica.
+  void check_loss(const Tensor& mean, const data::StackedSteps& batches);
   bool has_others() const { return processes != nullptr && processes->size() > 1; }
   // Returns the least number that a process gives.
   int64_t agreed(int64_t own) const;
@@ -87,6 +92,7 @@ void EvaluationPass::make_runner(int64_t steps) {
   std::optional<train::StepRunner>& runner = built->runner;
   const estimator::Model& model = built->model;
   std::vector<Output> fetches = hooks->fetches();
+  fetches.push_back(model.metrics.at("loss").update_op);
   const std::vector<Output> of_host =
       estimator::host_call_fetches(model.spec.host_call, model.mask);
   fetches.insert(fetches.end(), of_host.begin(), of_host.end());
@@ -112,13 +118,32 @@ int64_t EvaluationPass::steps_after(int64_t done) const {
   return std::min({launch_steps, hooks->steps_to_next_run(global_step), limit - done});
 }
 
+// The first batches that make the mean not finite are the ones to look at: it stays so. Bad input
+// is an error, as in training; a model may well have an infinite loss on good input.
+void EvaluationPass::check_loss(const Tensor& mean, const data::StackedSteps& batches) {
+  if (!loss_is_finite || !train::first_non_finite(mean)) return;
+  loss_is_finite = false;
+  const estimator::Model& model = built->model;
+  const std::string reason = train::diagnose_batch({.inputs = model.inputs,
+                                                    .input_names = model.input_names,
+                                                    .loss = model.spec.loss,
+                                                    .replicas = input.replicas},
+                                                   batches, done);
+  const std::string what =
+      fmt::format("evaluate: loss, got one that is not finite in batches {} to {}", done + 1,
+                  done + batches.steps);
+  if (!reason.empty()) throw failed_precondition("{}, expected finite numbers; {}", what, reason);
+  log_warning("{}: features and labels are in order, so it is the model that computes it", what);
+}
+
 // Returns the values for hooks.
 std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
-                                           Heartbeat& heartbeat) const {
+                                           Heartbeat& heartbeat) {
   const auto results =
       heartbeat.launch(done, batches.steps, [&] { return built->runner->run(batches); });
   const size_t count = hooks->fetches().size();
-  estimator::run_host_calls(built->model.spec.host_call, results.subspan(count),
+  check_loss(results[count], batches);
+  estimator::run_host_calls(built->model.spec.host_call, results.subspan(count + 1),
                             {.first = done,
                              .steps = batches.steps,
                              .first_replica = input.layout == estimator::Layout::broadcast},
