@@ -283,27 +283,32 @@ std::string TPUEstimator::Impl::checkpoint_for(const std::string& given) const {
 }
 
 void TPUEstimator::Impl::restore(const estimator::Model& model, Session& session,
-                                 const std::string& prefix) const {
-  if (prefix.empty()) {
-    log_info("Could not find trained model in model_dir: {}, running initialization.",
-             config.model_dir);
-    initialize(model, session, {});
+                                 const std::string& given) const {
+  const Saver saver({.var_list = model.variables(graph_keys::global_variables)});
+  if (!given.empty()) {
+    log_info("Restoring parameters from {}", given);
+    saver.restore(session, given);
     return;
   }
-  log_info("Restoring parameters from {}", prefix);
-  Saver({.var_list = model.variables(graph_keys::global_variables)}).restore(session, prefix);
+  const RestoredCheckpoint found =
+      saver.restore_latest(session, config.model_dir, {.variables_only = true});
+  if (!found.prefix.empty()) {
+    log_info("Restoring parameters from {}", found.prefix);
+    return;
+  }
+  log_info("Could not find trained model in model_dir: {}, running initialization.",
+           config.model_dir);
+  initialize(model, session, {});
 }
 
-std::string TPUEstimator::Impl::shared_checkpoint_for(const std::string& given, Mode mode) {
-  const Place& where = place(mode);
-  if (where.processes == nullptr) return checkpoint_for(given);
-  return where.processes->broadcast(where.host() == 0 ? checkpoint_for(given) : "");
+void TPUEstimator::Impl::require_checkpoint(const std::string& given, Mode mode) {
+  if (place(mode).host() == 0) static_cast<void>(checkpoint_for(given));
 }
 
 void TPUEstimator::Impl::shared_restore(const estimator::Model& model, Session& session,
-                                        const std::string& prefix, Mode mode) {
+                                        const std::string& given, Mode mode) {
   const Place& where = place(mode);
-  if (where.host() == 0) restore(model, session, prefix);
+  if (where.host() == 0) restore(model, session, given);
   if (where.hosts() == 1) return;
   train::share_variables(session, model.variables(graph_keys::global_variables), *where.processes);
 }

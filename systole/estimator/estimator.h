@@ -111,7 +111,7 @@ struct EvaluateOptions {
   // Batches. Absent: until the input ends.
   std::optional<int64_t> steps = std::nullopt;
   HookList hooks = {};
-  std::string checkpoint_path = {};  // empty: the latest of model_dir
+  std::string checkpoint_path = {};  // empty: the latest of model_dir that can be read
   std::string name = {};             // summaries are in model_dir/eval_<name>
 };
 
@@ -142,7 +142,7 @@ struct ExportSavedModelOptions {
   // Files to copy to the folders assets.extra, which nothing reads, and assets: path there -> file.
   std::map<std::string, std::string> assets_extra = {};
   std::map<std::string, std::string> assets = {};
-  std::string checkpoint_path = {};  // empty: the latest of model_dir
+  std::string checkpoint_path = {};  // empty: the latest of model_dir that can be read
   // The batch size of model.mlir, if the receiver's is unknown.
   int64_t mlir_batch_size = 1;
 };

@@ -286,14 +286,51 @@ TEST_F(EstimatorErrorTest, training_goes_on_with_another_number_of_cores) {
   }
 }
 
+// Changes a bit in the middle.
+void damage(const std::string& path) {
+  std::string bytes = read_file(local_file_system(), path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file_atomically(local_file_system(), path, bytes);
+}
+
+// As training does. Nothing but the weights is needed.
+TEST_F(EstimatorErrorTest, evaluation_prediction_and_export_pass_over_a_damaged_checkpoint) {
+  TPUEstimatorOptions all = options();
+  all.config.save_checkpoints_steps = 2;
+  TPUEstimator(all).train(batches, {.max_steps = 4});
+  damage(folder_ / "model.ckpt-4.data-00000-of-00001");
+  damage(folder_ / "model.ckpt-2.systole");
+  for (const bool named : {true, false}) {
+    if (!named) std::filesystem::remove(folder_ / "checkpoint");
+    const LogCapture log;
+    TPUEstimator estimator(all);
+    EXPECT_EQ(estimator.evaluate(batches, {.steps = 1})["global_step"], 2);
+    EXPECT_TRUE(estimator.predict(features_once).next().has_value());
+    EXPECT_NO_THROW(estimator.export_saved_model(
+        folder_ / "export",
+        estimator::build_raw_serving_input_receiver_fn(TensorType{DType::f32, {kUnknown, 2}})));
+    EXPECT_EQ(std::ranges::count_if(
+                  log.messages(),
+                  [](const std::string& line) {
+                    return line.find(
+                               "model.ckpt-4: this checkpoint cannot be read; going back to "
+                               "the one before it") != std::string::npos;
+                  }),
+              3);
+    EXPECT_THAT(error_of([&] {
+                  estimator.evaluate(batches,
+                                     {.steps = 1, .checkpoint_path = folder_ / "model.ckpt-4"});
+                }),
+                ::testing::StartsWith("DATA_LOSS: "))
+        << "the one that was asked for";
+  }
+}
+
 TEST_F(EstimatorErrorTest, a_damaged_checkpoint_is_passed_over) {
   TPUEstimatorOptions all = options();
   all.config.save_checkpoints_steps = 2;
   TPUEstimator(all).train(batches, {.max_steps = 4});
-  const std::string path = folder_ / "model.ckpt-4.data-00000-of-00001";
-  std::string bytes = read_file(local_file_system(), path);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  write_file_atomically(local_file_system(), path, bytes);
+  damage(folder_ / "model.ckpt-4.data-00000-of-00001");
   const LogCapture log;
   TPUEstimator estimator(all);
   estimator.train(batches, {.max_steps = 6});

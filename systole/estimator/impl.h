@@ -58,15 +58,17 @@ struct TPUEstimator::Impl {
   std::optional<uint64_t> entropy() const;
   // Calls the model's scaffold_fn, if any, with its graph current.
   static Scaffold ask_scaffold(const estimator::Model& model);
-  // The checkpoint to evaluate or predict with; "" when there is none and the model warm-starts.
-  // Errors: NOT_FOUND when there is neither.
+  // The given checkpoint, or the latest of model_dir if `given` is empty; "" when there is none and
+  // the model warm-starts. Errors: NOT_FOUND when there is neither.
   std::string checkpoint_for(const std::string& given) const;
-  // The same on rank 0, for all processes of the mode.
-  std::string shared_checkpoint_for(const std::string& given, Mode mode);
-  // Sets the model's global variables from the checkpoint, or to their first values without one.
-  void restore(const estimator::Model& model, Session& session, const std::string& prefix) const;
+  // The errors of checkpoint_for(), on rank 0 of the mode: before a model is built.
+  void require_checkpoint(const std::string& given, Mode mode);
+  // Sets the model's global variables from the given checkpoint or, if `given` is empty, from the
+  // latest of model_dir that can be read, or to their first values without one. Errors: those of
+  // Saver::restore and Saver::restore_latest.
+  void restore(const estimator::Model& model, Session& session, const std::string& given) const;
   // The same on rank 0, whose values all processes of the mode get.
-  void shared_restore(const estimator::Model& model, Session& session, const std::string& prefix,
+  void shared_restore(const estimator::Model& model, Session& session, const std::string& given,
                       Mode mode);
   void warm_start(const estimator::Model& model, Session& session) const;
   // First values of the model's global variables: initialisers, warm start, init_fn.

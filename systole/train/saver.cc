@@ -281,7 +281,7 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
       restored.damaged.push_back(fmt::format("{}: {}", prefix, error.message()));
       continue;
     }
-    restored.extras = restore_extras(session, prefix, options);
+    if (!options.variables_only) restored.extras = restore_extras(session, prefix, options);
     match.set(session, std::move(values));
     restored.prefix = prefix;
     return restored;

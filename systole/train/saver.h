@@ -60,6 +60,8 @@ struct RestoreOptions {
   // If the extras of the checkpoint are damaged and its weights are not: restores the weights
   // alone, with a warning. The input and random numbers start anew.
   bool allow_weights_only = false;
+  // Restores the variables and reads nothing else: to evaluate, predict or export.
+  bool variables_only = false;
 };
 
 // The result of restore_latest().

@@ -277,7 +277,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   }
   const StopSignals signals("stopping after the batches under way; again to stop at once");
   const Place& where = place(Mode::eval);
-  const std::string prefix = shared_checkpoint_for(eval.checkpoint_path, Mode::eval);
+  require_checkpoint(eval.checkpoint_path, Mode::eval);
   const auto pass = std::make_shared<EvaluationPass>();
   pass->input = make_input(input_fn, Mode::eval);
   pass->built = build(pass->input, Mode::eval, eval.hooks);
@@ -289,7 +289,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->hooks->add_prints(*model.graph,
                           estimator::host_call_fetches(model.spec.host_call, model.mask),
                           updates_of(model));
-  shared_restore(model, session, prefix, Mode::eval);
+  shared_restore(model, session, eval.checkpoint_path, Mode::eval);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(
       estimator::step_source(pass->input, /*pad=*/true),

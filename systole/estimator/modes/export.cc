@@ -95,7 +95,7 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
   if (!options.export_to_tpu && !options.export_to_cpu) {
     throw invalid_argument("One of export_to_cpu and export_to_tpu must be true.");
   }
-  const std::string prefix = checkpoint_for(given.checkpoint_path);
+  require_checkpoint(given.checkpoint_path, Mode::predict);
   ServingInputReceiver receiver;
   const estimator::Model model = estimator::trace_serving(
       options.model_fn,
@@ -109,7 +109,7 @@ std::string TPUEstimator::Impl::export_saved_model(const std::string& export_dir
   const ExportOptions wanted = export_options(model, receiver, given);
   // The exported graph has no replicas: any device runs it.
   const std::unique_ptr<Session> session = make_session(model, "");
-  restore(model, *session, prefix);
+  restore(model, *session, given.checkpoint_path);
   FileSystem& files = default_file_system();
   files.make_directories(export_dir_base);
   std::string directory = timestamped_export_directory(files, export_dir_base);

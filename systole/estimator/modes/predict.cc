@@ -177,7 +177,7 @@ std::optional<Nest<Tensor>> Predictor::next() {
 
 PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
                                             const PredictOptions& predict) {
-  const std::string prefix = checkpoint_for(predict.checkpoint_path);
+  require_checkpoint(predict.checkpoint_path, Mode::predict);
   auto predictor = std::make_shared<Predictor>();
   predictor->input = make_input(input_fn, Mode::predict);
   predictor->built = build(predictor->input, Mode::predict, predict.hooks);
@@ -199,7 +199,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   const std::vector<Output>& seen = predictor->hooks->fetches();
   fetches.insert(fetches.end(), seen.begin(), seen.end());
   fetches.insert(fetches.end(), of_host.begin(), of_host.end());
-  restore(built.model, *built.session, prefix);
+  restore(built.model, *built.session, predict.checkpoint_path);
   if (predict.quantized) {
     if (!seen.empty() || !of_host.empty()) {
       throw unimplemented(
