@@ -117,14 +117,14 @@ std::unique_ptr<CodeCache> open_code_cache(const std::string& folder) {
     const std::string reason = make_private_folder(path);
     if (reason.empty())
       return std::make_unique<CodeCache>(local_file_system(), path, cache_size_limit());
-    log_warning("{}: cache of compiled code, {}; it is not used", path, reason);
+    log_once(LogLevel::warning, "{}: cache of compiled code, {}; it is not used", path, reason);
   } catch (const Error& error) {
     // Homes that do not exist or cannot be written are usual for services.
     const char* named = std::getenv("SYSTOLE_CACHE_DIR");  // NOLINT(concurrency-mt-unsafe)
     if (folder.empty() && named == nullptr) {
       log_debug("{}; compiled code is not kept", error.message());
     } else {
-      log_warning("{}; compiled code is not kept", error.message());
+      log_once(LogLevel::warning, "{}; compiled code is not kept", error.message());
     }
   }
   return nullptr;

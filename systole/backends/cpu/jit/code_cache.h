@@ -56,8 +56,8 @@ class CodeCache {
 };
 
 // Opens the cache in `folder` of the local file system, or in default_cache_folder() if `folder` is
-// empty. Returns null if there is no such folder, or with a warning if it is not private or cannot
-// be made.
+// empty. Returns null if there is no such folder, or with a warning, once a process, if it is not
+// private or cannot be made.
 std::unique_ptr<CodeCache> open_code_cache(const std::string& folder);
 
 // SHA-256 in hexadecimal digits.

@@ -178,6 +178,7 @@ TEST_F(CodeCacheOnDisk, RunsNoCodeFromAFolderThatOthersCanWrite) {
   const auto client = make_client();
   EXPECT_FALSE(compile(*client)->stats().code_cached);
   EXPECT_FALSE(compile(*client, false)->stats().code_cached);
+  EXPECT_FALSE(compile(*make_client())->stats().code_cached);
   EXPECT_EQ(files().size(), 1U);
   EXPECT_EQ(std::ranges::count_if(log.messages(),
                                   [&](const std::string& line) {
@@ -186,7 +187,8 @@ TEST_F(CodeCacheOnDisk, RunsNoCodeFromAFolderThatOthersCanWrite) {
                                                        "others, got mode 777, expected 700; it is "
                                                        "not used";
                                   }),
-            1);
+            1)
+      << "one warning a process";
 }
 
 // This program again, several times at once and over one folder: each run checks its results.
