@@ -4,6 +4,7 @@
 
 #include "systole/base/log.h"
 #include "systole/estimator/impl.h"
+#include "systole/estimator/modes/endless_input.h"
 #include "systole/estimator/modes/host_calls.h"
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/hook_runner.h"
@@ -30,29 +31,6 @@ std::vector<Operation> updates_of(const estimator::Model& model) {
   for (const auto& [name, metric] : model.metrics) updates.emplace_back(metric.update_op);
   return updates;
 }
-
-// Warns once when an evaluation without a number of steps continues for long.
-class EndlessInputWarning {
- public:
-  explicit EndlessInputWarning(bool has_limit) : warned_(has_limit) {}
-  void note(int64_t examples) {
-    constexpr std::chrono::seconds kLong(60);
-    if (warned_ || Clock::now() - start_ < kLong) return;
-    warned_ = true;
-    warn_of_endless_input(examples);
-  }
-  static void warn_of_endless_input(int64_t examples) {
-    log_warning(
-        "evaluate: steps, got none, and {} examples so far: expected an input that ends. Remove "
-        "repeat(), or give `steps`",
-        examples);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  bool warned_;
-  const Clock::time_point start_ = Clock::now();
-};
 
 // One pass over the input. evaluate() makes it; a thread that may be abandoned runs it, so it owns
 // what it uses.
@@ -211,7 +189,7 @@ void EvaluationPass::run(Heartbeat& heartbeat) {
   feed->set_max_steps(launch_steps);
   make_runner(launch_steps);
   hooks->start(*built->session, global_step);
-  EndlessInputWarning endless(has_limit);
+  estimator::EndlessInputWarning endless(has_limit);
   while (done < limit && agreed(hooks->before() ? 1 : 0) == 1) {
     const auto start = std::chrono::steady_clock::now();
     const int64_t steps = agreed(steps_after(done));
