@@ -81,8 +81,10 @@ RunConfig RunConfig::with_environment() const {
     throw invalid_argument("TF_CONFIG: value, got '{}', expected a JSON object", text);
   }
   if (json.contains("cluster") || json.contains("task")) {
-    log_once(LogLevel::warning,
-             "TF_CONFIG: 'cluster' and 'task' are ignored: one process trains with all devices");
+    log_once(
+        LogLevel::warning,
+        "TF_CONFIG: 'cluster' and 'task' are ignored: a launcher (mpirun) starts the processes, "
+        "see docs/clusters.md");
   }
   const auto take = [&](const char* key, std::string& field) {
     const auto it = json.find(key);

@@ -69,7 +69,8 @@ TEST(RunConfig, reads_tf_config) {
   const LogCapture log;
   for (int i = 0; i < 2; ++i) RunConfig().with_environment();
   EXPECT_THAT(log.messages(),
-              ::testing::ElementsAre(HasSubstr("'cluster' and 'task' are ignored")));
+              ::testing::ElementsAre(HasSubstr("'cluster' and 'task' are ignored: a launcher "
+                                               "(mpirun) starts the processes")));
   ::setenv("TF_CONFIG", "{", 1);
   EXPECT_THAT(error_of([] { RunConfig().with_environment(); }),
               HasSubstr("expected a JSON object"));
