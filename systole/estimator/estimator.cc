@@ -151,7 +151,8 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
   std::string target =
       training || config.evaluation_master.empty() ? config.master : config.evaluation_master;
   if (use_tpu && target.empty()) target = "local";
-  if (!use_tpu && target.starts_with("local")) target = "";
+  // The virtual TPU. Other targets may be used without their cores as a TPU.
+  if (!use_tpu && target.substr(0, target.find(':')) == "local") target = "";
   // Every process predicts for itself.
   const bool together = mode != Mode::predict;
   runtime::ProcessGroup* const processes = together ? runtime::process_group() : nullptr;

@@ -12,6 +12,7 @@
 #include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/session/target.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/loop/signals.h"
@@ -322,6 +323,27 @@ TEST_F(TrainingTest, an_infinite_loss_of_the_model_is_told_once) {
                                            std::string::npos;
                                   }),
             1);
+}
+
+// "local" is the virtual TPU; a target whose scheme only begins so is another.
+TEST_F(TrainingTest, without_a_tpu_the_master_is_used_unless_it_is_the_virtual_tpu) {
+  static std::vector<std::string> resolved;
+  resolved.clear();
+  if (!has_target_scheme("localnet")) {
+    register_target_scheme({.scheme = "localnet",
+                            .forms = "'localnet:NAME'",
+                            .resolve = [](std::string_view target, std::string_view backend) {
+                              resolved.emplace_back(target);
+                              return resolve_target("", backend);
+                            }});
+  }
+  for (const char* master : {"local", "local:4", "localnet:a"}) {
+    TPUEstimatorOptions all = on_cpu(line_with(descend));
+    all.config.master = master;
+    TPUEstimator(all).train(endless(), {.steps = 1});
+  }
+  EXPECT_THAT(resolved, ::testing::Not(::testing::IsEmpty()));
+  EXPECT_THAT(resolved, ::testing::Each("localnet:a"));
 }
 
 TEST_F(TrainingTest, errors_name_the_users_line) {
