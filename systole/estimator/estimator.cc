@@ -180,9 +180,9 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
   using train::Heartbeat;
   const auto input = std::make_shared<estimator::Input>();
-  train::run_watched(config.tpu_config.hang_timeout_secs,
+  train::run_watched(config.tpu_config.hang_timeout_secs, kHangOption,
                      [input, input_fn, wanted = input_options(*this, mode)](Heartbeat& heartbeat) {
-                       const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input_fn, 0, 0);
+                       const Heartbeat::Visit visit(heartbeat, "input_fn");
                        *input = estimator::make_input(input_fn, wanted);
                      });
   return std::move(*input);

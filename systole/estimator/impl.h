@@ -27,6 +27,9 @@ struct BuiltModel {
 }  // namespace estimator
 
 struct TPUEstimator::Impl {
+  // The name in errors of the time that a call may take.
+  static constexpr const char* kHangOption = "TPUConfig.hang_timeout_secs";
+
   Impl(TPUEstimatorOptions given, bool plain_estimator);
   ~Impl();
 

@@ -279,7 +279,9 @@ TEST_F(MigratingTest, an_input_fn_that_hangs_is_an_error) {
   TPUEstimatorOptions all = options();
   all.config.tpu_config.hang_timeout_secs = 0.2;
   TPUEstimator estimator(all);
-  const auto message = HasSubstr("DEADLINE_EXCEEDED: input_fn: call, got no result in 0.2");
+  const auto message =
+      ::testing::AllOf(HasSubstr("DEADLINE_EXCEEDED: input_fn: call, got no result in 0.2"),
+                       HasSubstr("(TPUConfig.hang_timeout_secs = 0.2)"));
   EXPECT_THAT(error_of([&] { estimator.train(hangs, {.max_steps = 4}); }), message);
   *released = true;
 }

@@ -276,7 +276,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->limit = eval.steps.value_or(INT64_MAX);
   pass->precision = config.tpu_config.precision;
   pass->processes = where.processes;
-  train::run_watched(config.tpu_config.hang_timeout_secs,
+  train::run_watched(config.tpu_config.hang_timeout_secs, kHangOption,
                      [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });
   if (where.hosts() > 1) {
     using Wait = runtime::ProcessGroup::Wait;

@@ -54,8 +54,7 @@ void run_host_calls(const HostCall& host_call, std::span<const Tensor> fetched,
       values.back() = real_rows(values.back(), of_step(fetched[count], step, run.first_replica));
     }
     const int64_t first = run.first + step;
-    const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::host_call, first,
-                                        first + 1);
+    const train::Heartbeat::Visit visit(heartbeat, "host_call", first, first + 1);
     const tracing::Span span("host_call", tracing::Kind::host, {"step", first});
     host_call.fn(values, first + 1);
   }

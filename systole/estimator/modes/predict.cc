@@ -184,7 +184,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   estimator::BuiltModel& built = *predictor->built;
   predictor->predictions = selected(built.model.spec.predictions, predict.predict_keys);
   predictor->single_examples = predict.yield_single_examples;
-  predictor->thread.emplace(config.tpu_config.hang_timeout_secs);
+  predictor->thread.emplace(config.tpu_config.hang_timeout_secs, kHangOption);
   std::vector<Output> fetches = predictor->predictions.flatten();
   for (const Output& output : fetches) check_batch(output, predictor->input);
   HookList hooks = predict.hooks;

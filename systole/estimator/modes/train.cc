@@ -169,7 +169,7 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   }
   const StopSignals signals(
       "finishing the steps under way and saving; again to stop without saving");
-  train::run_watched(tpu.hang_timeout_secs,
+  train::run_watched(tpu.hang_timeout_secs, kHangOption,
                      [lock, loop](Heartbeat& heartbeat) { run(*loop, heartbeat); });
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 Error invalid(std::string_view got) {
   return invalid_argument(
-      "Invalid TPUConfig `iterations_per_loop` value. Value must be positive integer value or "
+      "Invalid `iterations_per_loop` value. Value must be positive integer value or "
       "time-based value `<N><s|m|h>`, where `s` is seconds, `m` is minutes, `h` is hours, got '{}'",
       got);
 }

@@ -8,8 +8,8 @@
 
 namespace systole {
 
-// 100, or "30s", "2m", "1h". Errors: INVALID_ARGUMENT "Invalid TPUConfig `iterations_per_loop`
-// value. ..." unless it is a positive integer, or one with s, m or h.
+// 100, or "30s", "2m", "1h". Errors: INVALID_ARGUMENT "Invalid `iterations_per_loop` value.
+// ..." unless it is a positive integer, or one with s, m or h.
 class IterationsPerLoop {
  public:
   IterationsPerLoop(int64_t count);  // NOLINT(google-explicit-constructor)

@@ -18,7 +18,7 @@ TEST(IterationsPerLoop, are_a_number_or_a_time) {
   EXPECT_TRUE(IterationsPerLoop("1h").is_time());
   for (const char* text : {"", "0", "-1", "5|", "1.5", "s", "10d", "07", " 5"}) {
     EXPECT_THAT(error_of([&] { IterationsPerLoop{std::string_view(text)}; }),
-                HasSubstr("Invalid TPUConfig `iterations_per_loop` value."))
+                HasSubstr("INVALID_ARGUMENT: Invalid `iterations_per_loop` value."))
         << text;
   }
   EXPECT_THAT(error_of([] { IterationsPerLoop(0); }), HasSubstr("got '0'"));

@@ -21,11 +21,13 @@ std::chrono::steady_clock::duration in_seconds(double seconds) {
 
 }  // namespace
 
-Heartbeat::Visit::Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last, double seconds)
+Heartbeat::Visit::Visit(Heartbeat& heartbeat, At at, std::string function, int64_t first,
+                        int64_t last, double seconds)
     : heartbeat_(heartbeat) {
   if (heartbeat.limit_ <= 0) return;
   const std::lock_guard lock(heartbeat.mutex_);
   heartbeat.at_ = at;
+  heartbeat.function_ = std::move(function);
   heartbeat.first_ = first;
   heartbeat.last_ = last;
   heartbeat.since_ = Clock::now();
@@ -52,8 +54,8 @@ std::string Heartbeat::overdue_message() const {
   const std::string steps = fmt::format("steps {} to {}", first_ + 1, last_);
   std::string what;
   switch (at_) {
-    case At::input_fn:
-      what = "input_fn: call, got no result";
+    case At::function:
+      what = fmt::format("{}: {}, got no result", function_, last_ > first_ ? steps : "call");
       break;
     case At::input:
       what = fmt::format("input: batches for {}, got none", steps);
@@ -61,16 +63,13 @@ std::string Heartbeat::overdue_message() const {
     case At::position:
       what = fmt::format("input: position after step {}, got none", last_);
       break;
-    case At::host_call:
-      what = fmt::format("host_call: {}, got no result", steps);
-      break;
     default:
       what = fmt::format("device: {}, got no result of their launch", steps);
   }
   return fmt::format(
-      "{} in {:.3g} s, expected one in {:.3g} s (TPUConfig.hang_timeout_secs = {:.6g}); the thread "
-      "that hangs is abandoned until this process ends",
-      what, seconds, allowed_, limit_);
+      "{} in {:.3g} s, expected one in {:.3g} s ({} = {:.6g}); the thread that hangs is abandoned "
+      "until this process ends",
+      what, seconds, allowed_, option_, limit_);
 }
 
 void Heartbeat::wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended) {
@@ -86,7 +85,7 @@ void Heartbeat::wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const b
 }
 
 struct WatchedThread::Shared {
-  explicit Shared(double limit) : heartbeat(limit) {}
+  Shared(double limit, std::string option) : heartbeat(limit, std::move(option)) {}
 
   Heartbeat heartbeat;
   // Guarded by heartbeat.mutex_. Notify heartbeat.changed_ after each change.
@@ -129,11 +128,11 @@ WatchedThread::~WatchedThread() {
 
 void WatchedThread::run(std::function<void(Heartbeat&)> body) {
   if (limit_ <= 0) {
-    Heartbeat heartbeat(limit_);
+    Heartbeat heartbeat(limit_, option_);
     return body(heartbeat);
   }
   if (shared_ == nullptr) {
-    auto shared = std::make_shared<Shared>(limit_);
+    auto shared = std::make_shared<Shared>(limit_, option_);
     thread_ = std::thread([shared] {
       tracing::name_thread("training");
       work(*shared);
@@ -159,8 +158,8 @@ void WatchedThread::run(std::function<void(Heartbeat&)> body) {
   }
 }
 
-void run_watched(double limit, std::function<void(Heartbeat&)> body) {
-  WatchedThread(limit).run(std::move(body));
+void run_watched(double limit, std::string option, std::function<void(Heartbeat&)> body) {
+  WatchedThread(limit, std::move(option)).run(std::move(body));
 }
 
 }  // namespace systole::train

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace systole::train {
 
@@ -16,21 +17,30 @@ namespace systole::train {
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class At : uint8_t { elsewhere, input_fn, input, position, launch, host_call };
+  enum class At : uint8_t { elsewhere, function, input, position, launch };
 
-  // `limit`: seconds that one visit may take, unless it asks for more; 0: unlimited.
-  explicit Heartbeat(double limit) : limit_(limit) {}
+  // `limit`: seconds that one visit may take, unless it asks for more; 0: unlimited. `option`: the
+  // caller's name of the limit, for errors.
+  explicit Heartbeat(double limit, std::string option = "limit")
+      : limit_(limit), option_(std::move(option)) {}
 
   // While it exists, the thread is at `at`, with the steps after `first` up to `last`. It must end
   // within `seconds` or the limit, whichever is longer.
   class Visit {
    public:
-    Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last, double seconds = 0);
+    Visit(Heartbeat& heartbeat, At at, int64_t first, int64_t last, double seconds = 0)
+        : Visit(heartbeat, at, "", first, last, seconds) {}
+    // In a function of the user, which has this name in errors. Without steps: one call.
+    explicit Visit(Heartbeat& heartbeat, std::string function, int64_t first = 0, int64_t last = 0)
+        : Visit(heartbeat, At::function, std::move(function), first, last, 0) {}
     ~Visit();
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
 
    private:
+    Visit(Heartbeat& heartbeat, At at, std::string function, int64_t first, int64_t last,
+          double seconds);
+
     Heartbeat& heartbeat_;
   };
 
@@ -58,11 +68,13 @@ class Heartbeat {
   void wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended);
 
   const double limit_;
+  const std::string option_;
   double step_seconds_ = 0;  // of the last launch; 0: none. Used by the launching thread only
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
   At at_ = At::elsewhere;
+  std::string function_;  // at At::function
   int64_t first_ = 0;
   int64_t last_ = 0;
   Clock::time_point since_;
@@ -74,8 +86,8 @@ class Heartbeat {
 // thread-safe.
 class WatchedThread {
  public:
-  // A limit of 0: calls run on the caller's thread.
-  explicit WatchedThread(double limit) : limit_(limit) {}
+  // The limit of a Heartbeat, and its name. 0: calls run on the caller's thread.
+  WatchedThread(double limit, std::string option) : limit_(limit), option_(std::move(option)) {}
   // REQUIRES: not called on the watched thread.
   ~WatchedThread();
   WatchedThread(const WatchedThread&) = delete;
@@ -92,11 +104,12 @@ class WatchedThread {
   static void work(Shared& shared);
 
   const double limit_;
+  const std::string option_;
   std::shared_ptr<Shared> shared_;  // with the thread; null: no thread
   std::thread thread_;
 };
 
 // WatchedThread::run() with a new thread.
-void run_watched(double limit, std::function<void(Heartbeat&)> body);
+void run_watched(double limit, std::string option, std::function<void(Heartbeat&)> body);
 
 }  // namespace systole::train

@@ -19,13 +19,13 @@ using ::testing::HasSubstr;
 TEST(Watchdog, passes_on_what_its_body_does) {
   for (const double limit : {0.0, 60.0, 1e10, std::numeric_limits<double>::infinity()}) {
     int runs = 0;
-    run_watched(limit, [&](Heartbeat& heartbeat) {
+    run_watched(limit, "wait", [&](Heartbeat& heartbeat) {
       const Heartbeat::Visit visit(heartbeat, Heartbeat::At::launch, 0, 1);
       ++runs;
     });
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(error_of([&] {
-                run_watched(limit, [](Heartbeat& heartbeat) {
+                run_watched(limit, "wait", [](Heartbeat& heartbeat) {
                   const Heartbeat::Visit visit(heartbeat, Heartbeat::At::launch, 0, 1);
                   throw invalid_argument("input: broken");
                 });
@@ -36,7 +36,7 @@ TEST(Watchdog, passes_on_what_its_body_does) {
 
 TEST(Watchdog, one_thread_takes_one_call_after_the_other) {
   for (const double limit : {0.0, 60.0}) {
-    WatchedThread thread(limit);
+    WatchedThread thread(limit, "wait");
     std::vector<std::thread::id> threads;
     const auto kept = std::make_shared<int>(0);
     for (int call = 0; call < 3; ++call) {
@@ -54,7 +54,7 @@ TEST(Watchdog, one_thread_takes_one_call_after_the_other) {
 
 TEST(Watchdog, a_thread_that_hangs_is_replaced) {
   const auto released = std::make_shared<std::atomic<bool>>(false);
-  WatchedThread thread(0.05);
+  WatchedThread thread(0.05, "wait");
   EXPECT_THAT(error_of([&] {
                 thread.run([released](Heartbeat& heartbeat) {
                   const Heartbeat::Visit visit(heartbeat, Heartbeat::At::launch, 0, 1);
@@ -76,7 +76,7 @@ TEST(Watchdog, launches_have_as_long_as_their_steps_take) {
 
 TEST(Watchdog, a_body_may_take_its_time_elsewhere_and_where_it_says_so) {
   bool ended = false;
-  run_watched(0.02, [&](Heartbeat& heartbeat) {
+  run_watched(0.02, "wait", [&](Heartbeat& heartbeat) {
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     const Heartbeat::Visit visit(heartbeat, Heartbeat::At::launch, 0, 1, 60);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -91,18 +91,30 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
     std::atomic<bool> back = false;
     std::atomic<bool> went_on = false;
   };
-  const std::vector<std::pair<Heartbeat::At, std::string>> cases = {
-      {Heartbeat::At::input_fn, "input_fn: call, got no result in "},
-      {Heartbeat::At::input, "input: batches for steps 5 to 8, got none in "},
-      {Heartbeat::At::position, "input: position after step 8, got none in "},
-      {Heartbeat::At::launch, "device: steps 5 to 8, got no result of their launch in "},
-      {Heartbeat::At::host_call, "host_call: steps 5 to 8, got no result in "}};
-  for (const auto& [at, what] : cases) {
+  using Visit = std::unique_ptr<Heartbeat::Visit>;
+  using MakeVisit = std::function<Visit(Heartbeat&)>;
+  const auto at = [](Heartbeat::At where) -> MakeVisit {
+    return [where](Heartbeat& heartbeat) {
+      return std::make_unique<Heartbeat::Visit>(heartbeat, where, 4, 8);
+    };
+  };
+  const auto in = [](const char* function, int64_t first, int64_t last) -> MakeVisit {
+    return [=](Heartbeat& heartbeat) {
+      return std::make_unique<Heartbeat::Visit>(heartbeat, function, first, last);
+    };
+  };
+  const std::vector<std::pair<MakeVisit, std::string>> cases = {
+      {in("make_input", 0, 0), "make_input: call, got no result in "},
+      {at(Heartbeat::At::input), "input: batches for steps 5 to 8, got none in "},
+      {at(Heartbeat::At::position), "input: position after step 8, got none in "},
+      {at(Heartbeat::At::launch), "device: steps 5 to 8, got no result of their launch in "},
+      {in("on_steps", 4, 8), "on_steps: steps 5 to 8, got no result in "}};
+  for (const auto& [make_visit, what] : cases) {
     const auto shared = std::make_shared<Shared>();
-    EXPECT_THAT(error_of([&, where = at] {
-                  run_watched(0.05, [shared, where](Heartbeat& heartbeat) {
+    EXPECT_THAT(error_of([&, make = make_visit] {
+                  run_watched(0.05, "Config.wait", [shared, make](Heartbeat& heartbeat) {
                     {
-                      const Heartbeat::Visit visit(heartbeat, where, 4, 8);
+                      const Visit visit = make(heartbeat);
                       while (!shared->released) std::this_thread::yield();
                       shared->back = true;
                     }
@@ -110,7 +122,7 @@ TEST(Watchdog, what_hangs_is_named_and_does_nothing_more) {
                   });
                 }),
                 AllOf(HasSubstr("DEADLINE_EXCEEDED: " + what),
-                      HasSubstr("expected one in 0.05 s (TPUConfig.hang_timeout_secs = 0.05)")));
+                      HasSubstr("expected one in 0.05 s (Config.wait = 0.05)")));
     shared->released = true;
     while (!shared->back) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
