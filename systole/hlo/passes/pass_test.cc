@@ -57,7 +57,7 @@ class Throw final : public Pass {
   bool run(Module&) override { throw unimplemented("negate: got f32, expected another"); }
 };
 
-// Leaves behind a use before its definition.
+// Leaves after a use before its definition.
 class Break final : public Pass {
  public:
   std::string_view name() const override { return "break"; }
