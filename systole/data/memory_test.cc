@@ -13,7 +13,7 @@
 namespace systole::data {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(SYSTOLE_SANITIZE_THREAD)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -14,7 +14,7 @@ namespace systole::data {
 inline bool sole_owner(const Tensor& tensor) {
   if (!tensor.unique()) return false;
     // Reading the reference count does not order memory accesses by itself.
-#if defined(__SANITIZE_THREAD__)
+#if defined(SYSTOLE_SANITIZE_THREAD)
   static_cast<void>(Tensor(tensor));  // the sanitizer does not know fences, but counts
 #else
   std::atomic_thread_fence(std::memory_order_acquire);

@@ -6,57 +6,73 @@
 
 #include "systole/base/error.h"
 #include "systole/io/wire/varint.h"
-#include "systole/io/wire/wire.h"
 
 namespace systole::pjrt_abi {
 namespace {
 
+// Wire types of protobuf. Not wire::Reader: the plugin, a shared library, does not link io.
+enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
 // Numbers of the fields.
-constexpr uint32_t kBuildOptions = 3;
-constexpr uint32_t kPortable = 4;
-constexpr uint32_t kDeviceOrdinal = 1;
-constexpr uint32_t kNumReplicas = 4;
-constexpr uint32_t kNumPartitions = 5;
-constexpr uint32_t kUseSpmdPartitioning = 6;
-constexpr uint32_t kDeviceAssignment = 9;
-constexpr uint32_t kReplicaCount = 1;
-constexpr uint32_t kComputationCount = 2;
-constexpr uint32_t kComputationDevices = 3;
-constexpr uint32_t kReplicaDeviceIds = 1;
+constexpr uint64_t kBuildOptions = 3;
+constexpr uint64_t kPortable = 4;
+constexpr uint64_t kDeviceOrdinal = 1;
+constexpr uint64_t kNumReplicas = 4;
+constexpr uint64_t kNumPartitions = 5;
+constexpr uint64_t kUseSpmdPartitioning = 6;
+constexpr uint64_t kDeviceAssignment = 9;
+constexpr uint64_t kReplicaCount = 1;
+constexpr uint64_t kComputationCount = 2;
+constexpr uint64_t kComputationDevices = 3;
+constexpr uint64_t kReplicaDeviceIds = 1;
 
 Error malformed(std::string_view what) {
   return invalid_argument("PJRT compile options: {}, expected a CompileOptionsProto", what);
 }
 
+uint64_t read_number(std::string_view& bytes) {
+  const auto value = read_varint64(bytes);
+  if (!value) throw malformed("got bytes that end inside a number");
+  return *value;
+}
+
+std::string_view read_bytes(std::string_view& bytes, uint64_t size) {
+  if (size > bytes.size()) throw malformed("got bytes that end inside a field");
+  const std::string_view part = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return part;
+}
+
 struct Field {
-  uint32_t number = 0;
+  uint64_t number = 0;
   uint64_t value = 0;      // of a varint
   std::string_view bytes;  // of a message, a string or packed numbers
   bool is_bytes = false;
 };
 
-// Reads the next field; false at the end of the message.
-bool read_field(wire::Reader& reader, Field& field) {
-  try {
-    if (!reader.next()) return false;
-    field = {.number = reader.number(), .is_bytes = reader.type() == wire::Type::bytes};
-    if (field.is_bytes) {
-      field.bytes = reader.bytes();
-    } else if (reader.type() == wire::Type::varint) {
-      field.value = reader.varint();
-    } else {
-      reader.skip();
-    }
-    return true;
-  } catch (const Error& error) {
-    throw malformed(error.message());
-  }
-}
-
 void for_each_field(std::string_view message, const std::function<void(const Field&)>& visit) {
-  wire::Reader reader(message);
-  Field field;
-  while (read_field(reader, field)) visit(field);
+  while (!message.empty()) {
+    const uint64_t tag = read_number(message);
+    Field field{.number = tag >> 3U};
+    switch (static_cast<WireType>(tag & 7U)) {
+      case WireType::varint:
+        field.value = read_number(message);
+        break;
+      case WireType::bytes:
+        field.bytes = read_bytes(message, read_number(message));
+        field.is_bytes = true;
+        break;
+      case WireType::fixed64:
+        read_bytes(message, 8);
+        break;
+      case WireType::fixed32:
+        read_bytes(message, 4);
+        break;
+      default:
+        throw malformed("got a field of an unknown kind");
+    }
+    visit(field);
+  }
 }
 
 int to_int(uint64_t value, std::string_view what) {
@@ -76,11 +92,7 @@ std::vector<int> decode_ids(std::string_view computation) {
       return;
     }
     std::string_view packed = field.bytes;
-    while (!packed.empty()) {
-      const auto id = read_varint64(packed);
-      if (!id) throw malformed("got device ids that end inside a number");
-      ids.push_back(to_int(*id, "device id"));
-    }
+    while (!packed.empty()) ids.push_back(to_int(read_number(packed), "device id"));
   });
   return ids;
 }
@@ -126,9 +138,15 @@ void decode_build_options(std::string_view bytes, CompileOptions& options) {
   });
 }
 
-void append_number(std::string& bytes, uint32_t field, int64_t value) {
-  append_varint64(bytes, uint64_t{field} << 3U);
+void append_number(std::string& bytes, uint64_t field, int64_t value) {
+  append_varint64(bytes, field << 3U);
   append_varint64(bytes, static_cast<uint64_t>(value));
+}
+
+void append_bytes(std::string& bytes, uint64_t field, std::string_view value) {
+  append_varint64(bytes, field << 3U | static_cast<uint64_t>(WireType::bytes));
+  append_varint64(bytes, value.size());
+  bytes += value;
 }
 
 void check_counts(const CompileOptions& options) {
@@ -158,8 +176,8 @@ std::string encode_device_assignment(const CompileOptions& options) {
       append_varint64(packed, static_cast<uint64_t>(int64_t{options.device_assignment[i]}));
     }
     std::string computation;
-    wire::append_bytes(computation, kReplicaDeviceIds, packed);
-    wire::append_bytes(bytes, kComputationDevices, computation);
+    append_bytes(computation, kReplicaDeviceIds, packed);
+    append_bytes(bytes, kComputationDevices, computation);
   }
   return bytes;
 }
@@ -171,10 +189,10 @@ std::string encode(const CompileOptions& options) {
   append_number(build, kNumPartitions, options.num_partitions);
   if (options.use_spmd_partitioning) append_number(build, kUseSpmdPartitioning, 1);
   if (!options.device_assignment.empty()) {
-    wire::append_bytes(build, kDeviceAssignment, encode_device_assignment(options));
+    append_bytes(build, kDeviceAssignment, encode_device_assignment(options));
   }
   std::string bytes;
-  wire::append_bytes(bytes, kBuildOptions, build);
+  append_bytes(bytes, kBuildOptions, build);
   if (options.portable) append_number(bytes, kPortable, 1);
   return bytes;
 }

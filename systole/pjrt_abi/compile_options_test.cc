@@ -57,7 +57,7 @@ TEST(PjrtCompileOptions, RefuseOtherBytes) {
   for (size_t size = 1; size < kFourReplicas.size(); ++size) {
     EXPECT_THAT(refusal(kFourReplicas.substr(0, size)), StartsWith("INVALID_ARGUMENT")) << size;
   }
-  EXPECT_THAT(refusal(bytes_of({0x0B})), HasSubstr("a field type of 0, 1, 2 or 5"));
+  EXPECT_THAT(refusal(bytes_of({0x0B})), HasSubstr("a field of an unknown kind"));
   EXPECT_THAT(refusal(encode({.num_replicas = 2, .device_assignment = {0}})),
               HasSubstr("device_assignment, got 1 devices, expected 2"));
 }

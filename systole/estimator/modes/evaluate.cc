@@ -99,7 +99,7 @@ int64_t EvaluationPass::steps_after(int64_t done) const {
 // The first batches that make the mean not finite are the ones to look at: it stays so. Bad input
 // is an error, as in training; a model may well have an infinite loss on good input.
 void EvaluationPass::check_loss(const Tensor& mean, const data::StackedSteps& batches) {
-  if (!loss_is_finite || !train::first_non_finite(mean)) return;
+  if (!loss_is_finite || !first_non_finite(mean)) return;
   loss_is_finite = false;
   const estimator::Model& model = built->model;
   const std::string reason = train::diagnose_batch({.inputs = model.inputs,
