@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "systole/base/testing/sanitized.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
@@ -13,11 +14,7 @@
 namespace systole::data {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(SYSTOLE_SANITIZE_THREAD)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+using systole::testing::kSanitized;
 
 constexpr int64_t kRecordBytes = 100'000;
 constexpr int64_t kRecords = 2560;  // 256 MB

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "systole/base/testing/sanitized.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/math_ops.h"
@@ -99,6 +100,13 @@ json expect_first(const Program& program, const std::string& topic, const std::s
   return figures;
 }
 
+class Bottleneck : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (systole::testing::kSanitized) GTEST_SKIP() << "a sanitizer changes what takes the time";
+  }
+};
+
 Output dense_layers(Output x, int64_t units, int layers) {
   for (int i = 0; i < layers; ++i) x = layers::dense(x, {.units = units, .activation = relu});
   return reduce_mean(square(x));
@@ -109,7 +117,7 @@ Output one_weight(const Output& x) {
   return reduce_mean(square(x * Variable(1.0F, {.name = "weight"}).value()));
 }
 
-TEST(Bottleneck, a_slow_map) {
+TEST_F(Bottleneck, a_slow_map) {
   const auto slow = [](const Dataset& examples) {
     return examples.map_cpp(
         [](const Element& element) {
@@ -122,7 +130,7 @@ TEST(Bottleneck, a_slow_map) {
                "The slowest stage is map");
 }
 
-TEST(Bottleneck, a_tiny_batch) {
+TEST_F(Bottleneck, a_tiny_batch) {
   expect_first({.loss = [](const Output& x) { return dense_layers(x, 1024, 3); },
                 .features = 1024,
                 .batch = 2,
@@ -130,14 +138,14 @@ TEST(Bottleneck, a_tiny_batch) {
                "batch", "The batch is tiny");
 }
 
-TEST(Bottleneck, padding_on_the_virtual_tpu) {
+TEST_F(Bottleneck, padding_on_the_virtual_tpu) {
   expect_first({.loss = [](const Output& x) { return dense_layers(x, 130, 4); },
                 .features = 130,
                 .batch = 2048},
                "padding", "multiples of 128");
 }
 
-TEST(Bottleneck, a_host_call) {
+TEST_F(Bottleneck, a_host_call) {
   expect_first({.loss = one_weight,
                 .batch = 16,
                 .host_call =
@@ -148,7 +156,7 @@ TEST(Bottleneck, a_host_call) {
 }
 
 // The gradient of each replica is an array as large as the weights.
-TEST(Bottleneck, an_all_reduce) {
+TEST_F(Bottleneck, an_all_reduce) {
   const auto loss = [](const Output& x) {
     const Variable weights(Tensor::full(DType::f32, {2'000'000}, 0.1), {.name = "weights"});
     return reduce_mean(weights.value() * reduce_mean(x));
