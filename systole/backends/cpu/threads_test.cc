@@ -12,6 +12,7 @@
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
 #include "systole/backends/cpu/testing/compare.h"
+#include "systole/base/testing/sanitized.h"
 #include "systole/hlo/text/text.h"
 
 extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
@@ -110,6 +111,8 @@ TEST(Openmp, ThreadsOfTheCallerKeepTheirNumberAndMode) {
 
 // OpenMP's and the pool's threads do not exist in a forked process.
 TEST(Fork, ChildRunsPrograms) {
+  if (systole::testing::kThreadSanitized)
+    GTEST_SKIP() << "the thread sanitizer ends a forked process that starts threads";
   const auto module = matrix_product(256, 256, 256);
   const std::vector<Tensor> arguments = {full({256, 256}, 1), full({256, 256}, 2)};
   const auto executable = testing::client().compile(*module, {.num_threads = 4});

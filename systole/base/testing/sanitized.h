@@ -1,12 +1,18 @@
-// Whether a sanitizer instruments this build.
+// The sanitizers that instrument this build.
 #pragma once
 
 namespace systole::testing {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(SYSTOLE_SANITIZE_THREAD)
+#if defined(SYSTOLE_SANITIZE_THREAD)
+inline constexpr bool kThreadSanitized = true;
+#else
+inline constexpr bool kThreadSanitized = false;
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kSanitized = true;
 #else
-inline constexpr bool kSanitized = false;
+inline constexpr bool kSanitized = kThreadSanitized;
 #endif
 
 }  // namespace systole::testing
