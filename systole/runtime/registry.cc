@@ -10,7 +10,7 @@ namespace {
 
 // A client, made by the first caller while others with the same options wait.
 struct SharedClient {
-  std::once_flag once;
+  std::mutex making;
   std::unique_ptr<Client> client;
 };
 
@@ -75,7 +75,9 @@ Client& client(std::string_view name, const ClientOptions& options) {
     shared = &found.clients[resolved];
     entry = &found;
   }
-  std::call_once(shared->once, [&] { shared->client = entry->backend.make(resolved); });
+  // Not std::call_once: the thread sanitizer's version of it hangs after an exception.
+  const std::lock_guard lock(shared->making);
+  if (shared->client == nullptr) shared->client = entry->backend.make(resolved);
   return *shared->client;
 }
 

@@ -89,6 +89,9 @@ ProgramSource read_program(std::string_view reader, std::string_view bytes) {
   const std::string_view body = open_sealed(reader, kProgram, bytes);
   const size_t end = std::min(body.find('\n'), body.size());
   ProgramSource source{.module = nullptr, .options = read_options(reader, body.substr(0, end))};
+  if (end == body.size()) {
+    throw make_error(Code::data_loss, "{}: compiled program, got none after its options", reader);
+  }
   try {
     source.module = hlo::parse(body.substr(std::min(end + 1, body.size())), "compiled program");
     hlo::verify(*source.module);

@@ -175,7 +175,7 @@ void Graph::add_to_collection(std::string_view key, Item item) {
 namespace {
 
 template <class T>
-std::string_view name_of_item(const T& item) {
+std::string name_of_item(const T& item) {
   if constexpr (std::is_same_v<T, Saveable>) {
     return item.name;
   } else {
