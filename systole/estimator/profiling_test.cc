@@ -111,7 +111,7 @@ TEST_F(ProfilingTest, train_profiles_the_steps_that_it_is_asked_for) {
   EXPECT_THAT(scopes, Contains(HasSubstr("hidden")));
   double parts = 0;
   for (const auto& [name, seconds] : figures["parts"].items()) parts += seconds.get<double>();
-  EXPECT_NEAR(parts / figures["seconds"].get<double>(), 1, 0.02);
+  EXPECT_NEAR(parts / figures["seconds"].get<double>(), 1, 1e-6);
 
   EXPECT_THAT(
       error_of([&] { train("bad", {.max_steps = 4, .profile = ProfileOptions{.steps = 0}}); }),

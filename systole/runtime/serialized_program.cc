@@ -93,7 +93,7 @@ ProgramSource read_program(std::string_view reader, std::string_view bytes) {
     throw make_error(Code::data_loss, "{}: compiled program, got none after its options", reader);
   }
   try {
-    source.module = hlo::parse(body.substr(std::min(end + 1, body.size())), "compiled program");
+    source.module = hlo::parse(body.substr(end + 1), "compiled program");
     hlo::verify(*source.module);
   } catch (const Error& error) {
     throw make_error(Code::data_loss, "{}: {}", reader, error.message());
