@@ -7,7 +7,8 @@
 
 namespace systole::runtime {
 
-// Errors: UNIMPLEMENTED, with `platform`, for a group of several processes in `options`.
+// Checks that `options` name no group of several processes. Errors: UNIMPLEMENTED, which names
+// `platform`.
 void check_single_process(std::string_view platform, const CompileOptions& options);
 
 }  // namespace systole::runtime

@@ -59,7 +59,7 @@ double flops_of(const Info& info) {
   return 0;
 }
 
-// The bytes of one replica, which has a slice of each stacked array.
+// Returns the bytes that one replica holds: its slice of a stacked array, the whole of any other.
 int64_t bytes_of(std::span<const TensorType> types, const std::vector<bool>& stacked,
                  size_t replicas) {
   int64_t bytes = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kShown = 10;
 
-// Returns whether the result has the memory of the input, or of the variable that it reads.
+// Returns whether the result shares the memory of its input, or of the variable that it reads.
 bool is_alias(const Node& node) { return node.op().passes_on != PassesOn::nothing; }
 
 TensorMemory memory_of(std::string what, const TensorType& type) {

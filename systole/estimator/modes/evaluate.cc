@@ -55,7 +55,7 @@ struct EvaluationPass {
   void make_runner(int64_t steps);
   int64_t steps_after(int64_t done) const;
   std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat);
-  // `mean`: the loss of all batches so far, of each replica.
+  // `mean`: the mean loss of all batches so far, one value for each replica.
   void check_loss(const Tensor& mean, const data::StackedSteps& batches);
   bool has_others() const { return processes != nullptr && processes->size() > 1; }
   // Returns the least number that a process gives.

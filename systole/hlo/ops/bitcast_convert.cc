@@ -17,7 +17,7 @@ std::vector<TensorType> infer_bitcast_convert(const InferContext& context) {
   }
   const int from_bits = dtype_info(operand.dtype).bits;
   const int to_bits = dtype_info(result.dtype).bits;
-  // C1: the wider type's shape, with an axis of narrower elements after it.
+  // C1: the narrower type has the wider type's shape and one more axis, the last.
   const TensorType& wide = from_bits >= to_bits ? operand : result;
   const TensorType& narrow = from_bits >= to_bits ? result : operand;
   const int ratio = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);

@@ -57,7 +57,7 @@ class Throw final : public Pass {
   bool run(Module&) override { throw unimplemented("negate: got f32, expected another"); }
 };
 
-// Leaves after a use before its definition.
+// Puts a use before its definition.
 class Break final : public Pass {
  public:
   std::string_view name() const override { return "break"; }

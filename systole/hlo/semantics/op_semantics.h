@@ -118,7 +118,7 @@ std::span<const NamedSemantics> all_semantics();
 
 const OpSemantics& semantics_of(Opcode opcode);
 
-// Return OpSemantics::quantized and OpSemantics::replicas, or their defaults.
+// Return the fields `quantized` and `replicas` of the opcode's semantics, or their defaults.
 OpQuantization quantization_of(Opcode opcode);
 AcrossReplicas across_replicas(Opcode opcode);
 

@@ -123,7 +123,8 @@ class ImageDataGenerator {
   Tensor apply_transform(const Tensor& image, const ImageTransform& transform) const;
   Tensor random_transform(const Tensor& image, NumpyRandom& random) const;
   // preprocessing_function, rescale, centring, normalization, whitening. Errors:
-  // FAILED_PRECONDITION if that needs fit(), where Keras warns and continues.
+  // FAILED_PRECONDITION if one of these needs fit() and it was not called; Keras warns and
+  // continues.
   Tensor standardize(const Tensor& image) const;
 
   const ImageDataGeneratorOptions& options() const { return options_; }

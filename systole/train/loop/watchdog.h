@@ -20,7 +20,7 @@ class Heartbeat {
   enum class At : uint8_t { elsewhere, function, input, position, launch };
 
   // `limit`: seconds that one visit may take, unless it asks for more; 0: unlimited. `option`: the
-  // caller's name of the limit, for errors.
+  // name of the option that sets the limit, for error messages.
   explicit Heartbeat(double limit, std::string option = "limit")
       : limit_(limit), option_(std::move(option)) {}
 

@@ -23,8 +23,8 @@
 namespace systole::tpu_v1 {
 
 inline constexpr uint32_t kProgramVersion = 1;
-// The sizes of the matrix unit that programs and machines may have. The paper scales 256 up to
-// 1024.
+// Limits of the rows (and columns) of the matrix unit. TPU v1 has 256; figure 11 of the paper
+// scales them by up to 4.
 inline constexpr int kMinArray = 4;
 inline constexpr int kMaxArray = 1024;
 
