@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "systole/base/error.h"
+#include "systole/io/http/openssl.h"
 #include "systole/worker/protocol/address.h"
 
 namespace systole::worker {
@@ -43,6 +44,7 @@ std::shared_ptr<grpc::ServerCredentials> make_credentials(const WorkerOptions& o
   check_file("certificate", tls.certificate);
   check_file("key", tls.key);
   if (!tls.client_ca.empty()) check_file("authority of clients", tls.client_ca);
+  http::init_openssl();
   grpc::experimental::TlsServerCredentialsOptions credentials(
       std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
           tls.key, tls.certificate, tls.client_ca, tls.reload_seconds));
