@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/name_at_line.h"
 #include "systole/base/suggest.h"
 
 namespace systole {
@@ -33,6 +34,8 @@ template <class T>
 class Nest {
  public:
   using Entry = std::pair<std::string, Nest>;
+  // Whether a value could be the index of a C array.
+  static constexpr bool kIsIndex = std::is_convertible_v<const T&, std::ptrdiff_t>;
 
   Nest() = default;
   Nest(T leaf)  // NOLINT(google-explicit-constructor): a value is the simplest structure
@@ -105,18 +108,17 @@ class Nest {
     }
     return elements_[i];
   }
-  // Errors: NOT_FOUND, with the existing names; INVALID_ARGUMENT if it is not a dict.
-  const Nest& operator[](std::string_view name) const {
-    if (!is_dict()) {
-      throw invalid_argument("Nest: element '{}' by name, got {}, expected a dict", name,
-                             to_string());
-    }
-    const Nest* const found = find(name);
-    if (found == nullptr) throw no_such_name(name);
-    return *found;
-  }
-  const Nest& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
   const Nest& operator[](int i) const { return (*this)[static_cast<size_t>(i)]; }
+  // Errors, with the caller's line: NOT_FOUND, with the existing names; INVALID_ARGUMENT if it is
+  // not a dict.
+  const Nest& operator[](const NameAtLine& name) const requires(!kIsIndex) { return named(name); }
+  // For values that are numbers: C++ reads numbers["x"] as "x"[numbers] too. No line.
+  const Nest& operator[](const char* name) const requires kIsIndex {
+    return named({name, std::source_location()});
+  }
+  const Nest& operator[](std::string_view name) const requires kIsIndex {
+    return named({name, std::source_location()});
+  }
   // Returns null if it is not a dict or has no such name.
   const Nest* find(std::string_view name) const {
     if (!is_dict()) return nullptr;
@@ -182,6 +184,16 @@ class Nest {
   template <class>
   friend class Nest;
   enum class Kind { tuple, dict, leaf };
+
+  const Nest& named(const NameAtLine& name) const {
+    if (const Nest* const found = find(name.name)) return *found;
+    const Error error = is_dict() ? no_such_name(name.name)
+                                  : invalid_argument(
+                                        "Nest: element '{}' by name, got {}, expected "
+                                        "a dict",
+                                        name.name, to_string());
+    throw name.where.known() ? error.with_context("at " + name.where.to_string()) : error;
+  }
 
   std::string leaf_to_string() const {
     if constexpr (requires { leaf_.to_string(); }) {

@@ -57,6 +57,12 @@ TEST(NestTest, Errors) {
             "())");
   EXPECT_EQ(error_of([&] { nest[0]["aa"]; }),
             "NOT_FOUND: Nest: element, got 'aa', expected one of {a, z}, did you mean 'a'?");
+  const Nest<std::string> texts{{"x", std::string("a")}};
+  const int line = __LINE__ + 1;
+  EXPECT_EQ(error_of([&] { texts["y"]; }),
+            fmt::format("NOT_FOUND: Nest: element, got 'y', expected one of {{x}}, at "
+                        "nest_test.cc:{}",
+                        line));
   EXPECT_EQ(error_of([&] { nest["a"]; }),
             "INVALID_ARGUMENT: Nest: element 'a' by name, got ({a: (1, 2), z: 3}, 4, ()), expected "
             "a dict");

@@ -20,15 +20,17 @@ std::vector<NestedSpan> nest(const std::vector<Event>& events) {
   std::vector<int> open;
   for (size_t i = 0; i < spans.size(); ++i) {
     const Event& event = *spans[i].event;
-    while (!open.empty() && spans[static_cast<size_t>(open.back())].event->end <= event.begin)
+    while (!open.empty() && spans[static_cast<size_t>(open.back())].end <= event.begin)
       open.pop_back();
-    spans[i].self_ns = event.end - event.begin;
+    spans[i].end = event.end;
     if (!open.empty()) {
       NestedSpan& parent = spans[static_cast<size_t>(open.back())];
       spans[i].parent = open.back();
+      spans[i].end = std::min(event.end, parent.end);
       parent.children.push_back(static_cast<int>(i));
-      parent.self_ns -= std::min(event.end, parent.event->end) - event.begin;
+      parent.self_ns -= spans[i].end - event.begin;
     }
+    spans[i].self_ns = spans[i].end - event.begin;
     open.push_back(static_cast<int>(i));
   }
   return spans;
@@ -40,11 +42,11 @@ std::vector<std::pair<int64_t, int64_t>> self_intervals(const std::vector<Nested
   std::vector<std::pair<int64_t, int64_t>> result;
   int64_t at = span.event->begin;
   for (const int child : span.children) {
-    const Event& inner = *spans[static_cast<size_t>(child)].event;
-    if (inner.begin > at) result.emplace_back(at, inner.begin);
+    const NestedSpan& inner = spans[static_cast<size_t>(child)];
+    if (inner.event->begin > at) result.emplace_back(at, inner.event->begin);
     at = std::max(at, inner.end);
   }
-  if (span.event->end > at) result.emplace_back(at, span.event->end);
+  if (span.end > at) result.emplace_back(at, span.end);
   return result;
 }
 

@@ -11,7 +11,8 @@ namespace systole::profile {
 struct NestedSpan {
   const tracing::Event* event = nullptr;  // borrowed
   int parent = -1;                        // its index; -1: none
-  int64_t self_ns = 0;                    // without the spans inside it
+  int64_t end = 0;                        // the event's, at most the parent's
+  int64_t self_ns = 0;  // without the spans inside it: the sum is the time covered
   std::vector<int> children = {};
 };
 

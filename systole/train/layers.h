@@ -101,6 +101,13 @@ inline Output dense(const Input& inputs, int64_t units, DenseOptions options) {
 inline Output dense(const Input& inputs, int64_t units, Activation activation = nullptr) {
   return dense(inputs, DenseOptions{.units = units, .activation = std::move(activation)});
 }
+// TensorFlow's fourth argument is use_bias.
+template <std::same_as<char> Char>
+Output dense(const Input&, int64_t, const Activation&, const Char*) {
+  static_assert(!std::same_as<Char, char>,
+                "a name is an option: write dense(x, units, {.activation = relu, .name = \"n\"})");
+  return {};
+}
 
 struct Conv2DOptions {
   int64_t filters = 0;     // required

@@ -1,5 +1,6 @@
 // The ops of map functions in a pipeline's YAML.
 #include <algorithm>
+#include <source_location>
 
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/graph/api/array_ops.h"
@@ -299,11 +300,12 @@ Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Ch
   std::vector<Nest<Output>::Entry> entries;
   for (const std::string& name : element.names()) {
     const auto change = changes.find(name);
-    const Nest<Output>& value = element[name];
+    const Nest<Output>& value = element[{name, std::source_location()}];
     entries.emplace_back(
         name, change == changes.end() ? value : Nest<Output>(change->second(value.leaf())));
   }
-  for (const auto& [name, change] : changes) (void)element[name];  // names what is there
+  for (const auto& [name, change] : changes)
+    (void)element[{name, std::source_location()}];  // names what is there
   return Nest<Output>::dict(std::move(entries));
 }
 

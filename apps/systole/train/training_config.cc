@@ -1,5 +1,7 @@
 #include "apps/systole/train/training_config.h"
 
+#include <source_location>
+
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/io/file_systems/file_systems.h"
 
@@ -64,7 +66,7 @@ Nest<T> split(const Nest<T>& element, const std::string& labels, bool with_label
   if (labels.empty() || element.find(labels) == nullptr) return element;
   std::vector<typename Nest<T>::Entry> features;
   for (const std::string& name : element.names()) {
-    if (name != labels) features.emplace_back(name, element[name]);
+    if (name != labels) features.emplace_back(name, element[{name, std::source_location()}]);
   }
   const Nest<T> rest = Nest<T>::dict(std::move(features));
   return with_labels ? Nest<T>::tuple({rest, element[labels]}) : rest;

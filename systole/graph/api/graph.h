@@ -1,6 +1,7 @@
 // The graph that a user's program builds: nodes of operations joined by symbolic tensors.
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,6 +59,15 @@ class Output {
   // there, as strided_slice has them.
   Output operator[](const SubscriptIndex& position) const;
 
+  // For `if (x > y)`, which cannot be: the values are there when the program runs.
+  template <std::same_as<bool> Bool>
+  explicit operator Bool() const {
+    static_assert(
+        !std::same_as<Bool, bool>,
+        "a tensor of a graph has no value yet: write cond(x > y, [&] { .. }, [&] { .. }), "
+        "where(x > y, a, b) or while_loop; valid() tells whether an Output is set");
+    return false;
+  }
   friend bool operator==(const Output&, const Output&) = default;
 
  private:

@@ -1,5 +1,6 @@
 // Overloads that take TensorFlow's second argument by position: reduce_sum(x, 1), argmax(x, 1),
-// identity(x, "n"), constant({1.0F, 2.0F}). Each does what the form with options does.
+// identity(x, "n"), constant({1.0F, 2.0F}). Each does what the form with options does. Forms that
+// cannot be have an overload too: its static_assert says what to write.
 #pragma once
 
 #include <concepts>
@@ -286,6 +287,54 @@ Output sigmoid_cross_entropy_with_logits(const Labels&, const Logits&) {
   static_assert(positional::kNever<Labels>,
                 "write sigmoid_cross_entropy_with_logits({.labels = y, .logits = x})");
   return {};
+}
+
+// -- Forms that TensorFlow does not have either, and what to write.
+
+template <std::integral Axis>
+Output concat(Axis, const InputList&) {
+  static_assert(!std::integral<Axis>, "write concat({x, y}, axis): the order since TensorFlow 1.0");
+  return {};
+}
+
+namespace positional {
+
+template <class Char>
+Output name_for_axis() {
+  static_assert(!std::same_as<Char, char>,
+                "the second argument is the axis: write reduce_sum(x, {.name = \"n\"})");
+  return {};
+}
+
+}  // namespace positional
+
+template <std::same_as<char> Char>
+Output reduce_sum(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_prod(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_mean(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_max(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_min(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_any(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
+}
+template <std::same_as<char> Char>
+Output reduce_all(const Input&, const Char*) {
+  return positional::name_for_axis<Char>();
 }
 
 }  // namespace systole
