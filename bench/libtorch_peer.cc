@@ -42,6 +42,9 @@ std::map<std::string, Body> make_bodies() {
     bodies["matmul.bf16." + size] = [n](benchmark::State& state) {
       matmul(state, torch::kBFloat16, n);
     };
+    bodies["matmul.f64." + size] = [n](benchmark::State& state) {
+      matmul(state, torch::kFloat64, n);
+    };
   }
   return bodies;
 }

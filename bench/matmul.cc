@@ -1,4 +1,5 @@
-// A product of square matrices, run by a Session. The limit calls oneDNN directly.
+// A product of square matrices, run by a Session. The limit calls oneDNN directly, which has no
+// f64.
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -62,6 +63,15 @@ void add_matmul_figures() {
            .peer = "libtorch",
            .peer_body = libtorch(name)});
     }
+  }
+  for (const int64_t n : {256, 1024}) {  // a kernel of the cpu backend: oneDNN has none
+    const std::string name = fmt::format("matmul.f64.{}", n);
+    add({.name = name,
+         .unit = "GFLOP/s",
+         .work = 2e-9 * static_cast<double>(n * n * n),
+         .ours = [=](benchmark::State& state) { through_session(state, st::DType::f64, n); },
+         .peer = "libtorch",
+         .peer_body = libtorch(name)});
   }
 }
 

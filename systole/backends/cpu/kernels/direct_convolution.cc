@@ -1,51 +1,297 @@
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
 
-#include "systole/backends/cpu/kernels/direct_forward.h"
-#include "systole/backends/cpu/kernels/direct_gradient.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "systole/backends/cpu/kernels/idle_memory.h"
+#include "systole/backends/cpu/kernels/parallel.h"
+#include "systole/backends/cpu/sizes.h"
+#include "systole/base/tensor.h"
 
 namespace systole::cpu {
 namespace {
 
+constexpr int64_t kMaxFeatures = 2;  // of the images
 constexpr int64_t kMinImages = 8;
+constexpr int64_t kPixels = 14;       // of a panel: columns of the output
+constexpr int64_t kDirectLanes = 16;  // of a vector register
+constexpr int64_t kPixelVectors = 2;
+constexpr int64_t kPixelFeatures = kPixelVectors * kDirectLanes;
+constexpr int64_t kPaddedElements = 32 * 1024;  // of a task: they stay in the second-level cache
+constexpr double kMaxPixels = 1.2;              // computed for one that is wanted
 
-// Threads share images: there have to be some for each.
-bool has_work_for_all(const ConvolutionProblem& p, const DirectSizes& s, int num_threads) {
-  const bool in_parts = p.form == ConvolutionProblem::Form::kernel_gradient;
-  return s.batch >= std::max<int64_t>(kMinImages, num_threads) &&
-         (!in_parts || num_threads <= kMaxGradientParts);
+// Sizes and strides in elements; the images and the output are dense.
+struct DirectSizes {
+  int64_t batch, height, width, features;
+  int64_t rows, columns, out_features;  // of the output
+  int64_t kernel_height, kernel_width;
+  int64_t row_stride, column_stride;
+  int64_t low_rows, low_columns;  // padding
+  // The kernel's strides to the next row, column, feature and output feature.
+  int64_t kernel_row, kernel_column, kernel_in, kernel_out;
+
+  // Elements of a padded image line that are read.
+  int64_t line() const { return ((columns - 1) * column_stride + kernel_width) * features; }
+  // Contiguous elements of a line that one kernel row reads for one output column.
+  int64_t depth() const { return kernel_width * features; }
+  // Returns the number of image lines that `count` output rows read.
+  int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
+};
+
+std::vector<int64_t> strides_of(const dnnl::memory::desc& desc) {
+  const auto& strides = desc.data.format_desc.blocking.strides;
+  return {strides, strides + desc.data.ndims};
 }
 
-// Measured: how often one is as fast as oneDNN's code for channels-last images, in brackets.
-bool is_faster(const ConvolutionProblem& p, const DirectSizes& s) {
-  const bool is_point = s.kernel_height * s.kernel_width == 1;
-  switch (p.form) {
-    case ConvolutionProblem::Form::forward:
-      // Sums of one feature leave oneDNN's matrix products almost nothing to do (1.5).
-      return s.features <= 2 && fits_direct_forward(s);
-    case ConvolutionProblem::Form::kernel_gradient:
-      // Images of few features (1.2), and strides (1.4).
-      return !is_point && (s.features <= 4 || s.row_stride * s.column_stride > 1) &&
-             fits_direct_gradient(s);
-    default:
-      // oneDNN's forward convolution of a mirrored kernel is where packing pays
-      // (packed_convolution.h), elsewhere its own code.
-      return false;
+// Batch, rows, columns and features lie in this order, dense.
+bool is_channels_last(const dnnl::memory::desc& desc) {
+  const auto sizes = desc.dims();
+  const auto strides = strides_of(desc);
+  const auto fits = [&](size_t axis, int64_t stride) {
+    return sizes[axis] == 1 || strides[axis] == stride;
+  };
+  return fits(1, 1) && fits(3, sizes[1]) && fits(2, sizes[1] * sizes[3]) &&
+         fits(0, sizes[1] * sizes[3] * sizes[2]);
+}
+
+bool has_plain_sizes(const ConvolutionProblem& p) {
+  if (p.strides.size() != 2 || p.kernel.data.ndims != 4) return false;
+  const auto is_f32 = [](const dnnl::memory::desc& desc) {
+    return desc.data_type() == dnnl::memory::data_type::f32;
+  };
+  const auto is_zero = [](int64_t dilation) { return dilation == 0; };
+  return is_f32(p.image) && is_f32(p.kernel) && is_f32(p.output) &&
+         std::ranges::all_of(p.dilations, is_zero) && is_channels_last(p.image) &&
+         is_channels_last(p.output);
+}
+
+// Returns nullopt for other forms, types and layouts, groups, dilations, and numbers of spatial
+// axes other than two.
+std::optional<DirectSizes> direct_sizes(const ConvolutionProblem& p) {
+  if (p.form != ConvolutionProblem::Form::forward || !has_plain_sizes(p)) return std::nullopt;
+  const auto image = p.image.dims();
+  const auto output = p.output.dims();
+  const auto kernel = p.kernel.dims();
+  const auto kernel_strides = strides_of(p.kernel);
+  return DirectSizes{.batch = image[0],
+                     .height = image[2],
+                     .width = image[3],
+                     .features = image[1],
+                     .rows = output[2],
+                     .columns = output[3],
+                     .out_features = output[1],
+                     .kernel_height = kernel[2],
+                     .kernel_width = kernel[3],
+                     .row_stride = p.strides[0],
+                     .column_stride = p.strides[1],
+                     .low_rows = p.low[0],
+                     .low_columns = p.low[1],
+                     .kernel_row = kernel_strides[2],
+                     .kernel_column = kernel_strides[3],
+                     .kernel_in = kernel_strides[1],
+                     .kernel_out = kernel_strides[0]};
+}
+
+// Copies lines [first, first + count) of the padded image to `to`, contiguously.
+void pad_lines(const DirectSizes& s, const float* image, int64_t first, int64_t count, float* to) {
+  const int64_t line = s.line();
+  const int64_t low = std::min(s.low_columns * s.features, line);
+  const int64_t copied = std::min(s.width * s.features, line - low);
+  for (int64_t i = 0; i < count; ++i, to += line) {
+    const int64_t row = first + i - s.low_rows;
+    if (row < 0 || row >= s.height) {
+      std::fill_n(to, line, 0.0F);
+      continue;
+    }
+    std::fill_n(to, low, 0.0F);
+    std::copy_n(image + row * s.width * s.features, copied, to + low);
+    std::fill_n(to + low + copied, line - low - copied, 0.0F);
   }
+}
+
+// The offset in the padded lines of every element of the window (rows, columns, features).
+std::vector<int64_t> window_places(const DirectSizes& s) {
+  std::vector<int64_t> places;
+  for (int64_t row = 0; row < s.kernel_height; ++row) {
+    for (int64_t i = 0; i < s.depth(); ++i) places.push_back(row * s.line() + i);
+  }
+  return places;
+}
+
+// Memory of the calling thread for at least this many elements, which its next call reuses.
+float* line_memory(int64_t elements) {
+  thread_local Tensor memory(DType::f32, {0});
+  if (memory.shape().num_elements() < elements) memory = Tensor(DType::f32, {elements});
+  return memory.data<float>().data();
+}
+
+// What one panel reads and writes. The kernel's elements lie in the order in which they are used.
+struct PixelPanel {
+  const float* image;               // for the first pixel
+  int64_t step;                     // from pixel to pixel
+  std::span<const int64_t> places;  // of the window, in the image
+  const float* kernel;
+  float* output;
+  int64_t output_step;
+};
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx512f"))) void compute_pixels(const PixelPanel& p) {
+  __m512 sums[kPixels][kPixelVectors];
+#pragma GCC unroll 14
+  for (int i = 0; i < kPixels; ++i) {  // NOLINT(modernize-loop-convert): unrolled, as below
+#pragma GCC unroll 2
+    for (int v = 0; v < kPixelVectors; ++v) sums[i][v] = _mm512_setzero_ps();
+  }
+  const float* kernel = p.kernel;
+  const int64_t step = p.step;
+  for (const int64_t place : p.places) {
+    const float* const image = p.image + place;
+    const __m512 low = _mm512_loadu_ps(kernel);
+    const __m512 high = _mm512_loadu_ps(kernel + kDirectLanes);
+    kernel += kPixelFeatures;
+#pragma GCC unroll 14
+    for (int i = 0; i < kPixels; ++i) {
+      const __m512 pixel = _mm512_set1_ps(image[i * step]);
+      sums[i][0] = _mm512_fmadd_ps(pixel, low, sums[i][0]);
+      sums[i][1] = _mm512_fmadd_ps(pixel, high, sums[i][1]);
+    }
+  }
+#pragma GCC unroll 14
+  for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kPixelVectors; ++v)
+      _mm512_storeu_ps(p.output + i * p.output_step + v * kDirectLanes, sums[i][v]);
+  }
+}
+
+#else
+
+void compute_pixels(const PixelPanel&) {}
+
+#endif
+
+// Panels of 14 columns by 32 output features; a padded part of an image lies in a cache.
+class DirectConvolution : public Kernel {
+ public:
+  explicit DirectConvolution(const DirectSizes& sizes) : s_(sizes), places_(window_places(sizes)) {
+    const int64_t lines = std::max<int64_t>(kPaddedElements / s_.line(), s_.kernel_height);
+    rows_ = std::min((lines - s_.kernel_height) / s_.row_stride + 1, s_.rows);
+  }
+
+  void run(std::span<void* const> buffers, RunContext& context) const override {
+    auto packed = packed_kernel_.take(panels() * panel_size());
+    pack(static_cast<const float*>(buffers[1]), packed->data<float>().data());
+    const Arrays arrays{static_cast<const float*>(buffers[0]), packed->data<float>().data(),
+                        static_cast<float*>(buffers[2])};
+    run_in_parallel(context, s_.batch * blocks(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) run_block(arrays, i / blocks(), i % blocks() * rows_);
+    });
+    packed_kernel_.give_back(std::move(packed));
+  }
+
+  // As all convolutions do: two kinds of threads would wait for each other's CPUs.
+  bool uses_openmp() const override { return true; }
+
+ private:
+  struct Arrays {
+    const float* images;
+    const float* kernel;  // packed
+    float* output;
+  };
+
+  int64_t panels() const { return s_.out_features / kPixelFeatures; }
+  int64_t blocks() const { return (s_.rows + rows_ - 1) / rows_; }
+  int64_t panel_size() const { return s_.kernel_height * s_.depth() * kPixelFeatures; }
+
+  // To [panel][row][column][feature][output feature of the panel].
+  void pack(const float* kernel, float* packed) const {
+    for (int64_t first = 0; first < s_.out_features; first += kPixelFeatures) {
+      for (int64_t i = 0; i < s_.kernel_height * s_.depth(); ++i, packed += kPixelFeatures) {
+        const int64_t place = i / s_.features;
+        const float* const from = kernel + place / s_.kernel_width * s_.kernel_row +
+                                  place % s_.kernel_width * s_.kernel_column +
+                                  i % s_.features * s_.kernel_in + first * s_.kernel_out;
+        for (int64_t o = 0; o < kPixelFeatures; ++o) packed[o] = from[o * s_.kernel_out];
+      }
+    }
+  }
+
+  // The rows of one image from `first` on.
+  void run_block(const Arrays& arrays, int64_t image, int64_t first) const {
+    const int64_t count = std::min(rows_, s_.rows - first);
+    float* const padded = line_memory(s_.lines(rows_) * s_.line());
+    pad_lines(s_, arrays.images + image * s_.height * s_.width * s_.features, first * s_.row_stride,
+              s_.lines(count), padded);
+    float* const output = arrays.output + (image * s_.rows + first) * s_.columns * s_.out_features;
+    for (int64_t panel = 0; panel < panels(); ++panel) {
+      for (int64_t row = 0; row < count; ++row)
+        run_row(padded + row * s_.row_stride * s_.line(), first + row,
+                arrays.kernel + panel * panel_size(),
+                output + row * s_.columns * s_.out_features + panel * kPixelFeatures);
+    }
+  }
+
+  // Lines of padding above and below the image add nothing.
+  void run_row(const float* lines, int64_t row, const float* kernel, float* output) const {
+    const int64_t top = row * s_.row_stride - s_.low_rows;
+    const int64_t begin = std::clamp<int64_t>(-top, 0, s_.kernel_height);
+    const int64_t end = std::clamp<int64_t>(s_.height - top, begin, s_.kernel_height);
+    const int64_t step = s_.column_stride * s_.features;
+    const auto places =
+        std::span(places_).subspan(u(begin * s_.depth()), u((end - begin) * s_.depth()));
+    for (int64_t column = 0; column < s_.columns; column += kPixels) {
+      // The last panel computes some columns again.
+      const int64_t at = std::min(column, s_.columns - kPixels);
+      compute_pixels({.image = lines + at * step,
+                      .step = step,
+                      .places = places,
+                      .kernel = kernel + begin * s_.depth() * kPixelFeatures,
+                      .output = output + at * s_.out_features,
+                      .output_step = s_.out_features});
+    }
+  }
+
+  DirectSizes s_;
+  std::vector<int64_t> places_;
+  int64_t rows_ = 1;  // of the output, in a task
+  mutable IdleMemory packed_kernel_;
+};
+
+// Whether the output features fill whole panels and few columns are computed twice. The kernel is
+// fast only then.
+bool fits_panels(const DirectSizes& s) {
+  if (s.out_features % kPixelFeatures != 0 || s.columns < kPixels) return false;
+  const int64_t computed = (s.columns + kPixels - 1) / kPixels * kPixels;
+  return static_cast<double>(computed) <= kMaxPixels * static_cast<double>(s.columns);
 }
 
 }  // namespace
 
+bool host_has_direct_convolution() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
 std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
                                                        int num_threads) {
   const std::optional<DirectSizes> sizes = direct_sizes(problem);
-  if (!host_has_direct_kernels() || !sizes || !has_work_for_all(problem, *sizes, num_threads) ||
-      !is_faster(problem, *sizes))
+  // Threads share images: there have to be some for each.
+  if (!host_has_direct_convolution() || !sizes || sizes->features > kMaxFeatures ||
+      sizes->batch < std::max<int64_t>(kMinImages, num_threads) || !fits_panels(*sizes)) {
     return nullptr;
-  return problem.form == ConvolutionProblem::Form::kernel_gradient
-             ? make_direct_gradient_kernel(*sizes)
-             : make_direct_forward_kernel(*sizes);
+  }
+  return std::make_unique<DirectConvolution>(*sizes);
 }
 
 }  // namespace systole::cpu

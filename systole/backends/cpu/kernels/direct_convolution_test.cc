@@ -3,12 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "systole/backends/cpu/kernels/direct_sizes.h"
-#include "systole/backends/cpu/kernels/kernel_packing.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
-#include "systole/backends/cpu/kernels/packed_convolution.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -120,15 +116,10 @@ constexpr DirectLayer kDirectLayers[] = {
     // One feature; two features, a cut edge, two panels of features and columns that overlap.
     {Form::forward, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
     {Form::forward, 9, 2, 33, 51, 64, 3, 2, 0, 16, 25},
-    // Few features: places of several rows in a panel. Many: each row has panels of its own.
-    {Form::kernel_gradient, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
-    {Form::kernel_gradient, 17, 3, 21, 21, 64, 7, 2, 3, 11, 11},
-    {Form::kernel_gradient, 8, 24, 9, 9, 32, 3, 2, 0, 5, 5},
-    {Form::kernel_gradient, 8, 19, 40, 44, 32, 3, 3, 1, 14, 15},
 };
 
 TEST(DirectConvolution, IsThePlainLoops) {
-  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
+  if (!host_has_direct_convolution()) GTEST_SKIP() << "this host has no AVX-512";
   for (const DirectLayer& layer : kDirectLayers) {
     const auto kernel = make_direct_convolution_kernel(problem_of(layer), 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
@@ -136,109 +127,27 @@ TEST(DirectConvolution, IsThePlainLoops) {
   }
 }
 
-constexpr DirectLayer kPackedLayers[] = {
-    // Several blocks of features, a cut edge; features that fill no square.
+constexpr DirectLayer kOtherLayers[] = {
+    // Many features, a cut edge; features that fill no vector.
     {Form::forward, 2, 48, 14, 15, 128, 3, 1, 1, 14, 15},
     {Form::forward, 3, 20, 16, 13, 64, 3, 2, 0, 8, 6},
-    // The gradient by images, whose window is mirrored.
     {Form::input_gradient, 2, 64, 14, 28, 48, 3, 1, 1, 14, 28},
     {Form::input_gradient, 1, 32, 16, 26, 37, 4, 1, 1, 15, 25},
     {Form::input_gradient, 1, 96, 12, 12, 32, 5, 1, 0, 8, 8},
+    {Form::input_gradient, 2, 31, 5, 11, 32, 1, 1, 0, 5, 11},
+    // Few features, with and without strides; many.
+    {Form::kernel_gradient, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
+    {Form::kernel_gradient, 17, 3, 21, 21, 64, 7, 2, 3, 11, 11},
+    {Form::kernel_gradient, 8, 24, 9, 9, 32, 3, 2, 0, 5, 5},
+    {Form::kernel_gradient, 8, 19, 40, 44, 32, 3, 3, 1, 14, 15},
 };
 
-TEST(PackedConvolution, IsThePlainLoops) {
-  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
-  for (const DirectLayer& layer : kPackedLayers) {
-    const auto sizes = direct_sizes(problem_of(layer));
-    ASSERT_TRUE(sizes.has_value());
-    const auto kernel = make_packed_convolution_kernel(*sizes, 3);
+TEST(ConvolutionKernel, IsThePlainLoops) {
+  for (const DirectLayer& layer : kOtherLayers) {
+    EXPECT_EQ(make_direct_convolution_kernel(problem_of(layer), 3), nullptr);
+    const auto kernel = make_convolution_kernel(problem_of(layer), 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
-  }
-}
-
-// Windows with more than one place, at least 12 columns and 32 features on either side.
-TEST(PackedConvolution, PaysForGradientsOfWideImages) {
-  struct Row {
-    Form form;
-    int64_t in, out, window, columns;
-    bool pays;
-  };
-  constexpr Row kRows[] = {
-      {Form::input_gradient, 32, 32, 3, 12, true},   {Form::input_gradient, 32, 32, 3, 11, false},
-      {Form::input_gradient, 31, 32, 3, 12, false},  {Form::input_gradient, 32, 31, 3, 12, false},
-      {Form::input_gradient, 32, 32, 1, 12, false},  {Form::forward, 31, 31, 1, 11, true},
-      {Form::kernel_gradient, 32, 32, 3, 12, false},
-  };
-  for (const Row& r : kRows) {
-    const DirectSizes sizes{.features = r.in,
-                            .columns = r.columns,
-                            .out_features = r.out,
-                            .kernel_height = r.window,
-                            .kernel_width = r.window};
-    EXPECT_EQ(packing_pays(r.form, sizes), r.pays) << r.in << " " << r.out << " " << r.columns;
-  }
-}
-
-// On either side of the border.
-TEST(PackedConvolution, AgreesWhereItPaysAndWhereItDoesNot) {
-  if (!host_has_direct_kernels()) GTEST_SKIP() << "this host has no AVX-512";
-  for (const int64_t columns : {11, 12}) {
-    for (const int64_t features : {31, 32}) {
-      for (const int64_t window : {1, 3}) {
-        const int64_t low = window / 2;
-        const DirectLayer layer{
-            Form::input_gradient, 2, features, 5, columns, 32, window, 1, low, 5, columns};
-        const auto kernel = make_convolution_kernel(problem_of(layer), 3);
-        ASSERT_NE(kernel, nullptr) << columns << " " << features << " " << window;
-        expect_plain_loops(*kernel, layer);
-      }
-    }
-  }
-}
-
-// The steps of a kernel's memory, mirrored or not, and its sizes.
-struct PackedOrder {
-  int64_t rows, columns, in, out;
-  int64_t row, column, feature, out_feature;
-  int64_t lanes;
-};
-
-constexpr PackedOrder kPackedOrders[] = {
-    {3, 2, 20, 64, 2560, 1280, 64, 1, 32},    // rows, columns, in, out
-    {3, 2, 20, 64, -2560, -1280, 1, 20, 32},  // mirrored; rows, columns, out, in
-    {2, 3, 35, 48, 3, 1, 6, 210, 16},         // out, in, rows, columns
-    {1, 1, 16, 64, 1024, 1024, 1, 16, 64},    // one place
-};
-
-TEST(KernelPacking, HasEveryElementInItsPlace) {
-  for (const PackedOrder& o : kPackedOrders) {
-    const int64_t first =
-        (o.row < 0 ? (1 - o.rows) * o.row : 0) + (o.column < 0 ? (1 - o.columns) * o.column : 0);
-    const DirectSizes sizes{.features = o.in,
-                            .out_features = o.out,
-                            .kernel_height = o.rows,
-                            .kernel_width = o.columns,
-                            .kernel_first = first,
-                            .kernel_row = o.row,
-                            .kernel_column = o.column,
-                            .kernel_in = o.feature,
-                            .kernel_out = o.out_feature};
-    const KernelPacking packing(sizes, o.lanes);
-    std::vector<float> kernel(static_cast<size_t>(packing.elements()));
-    std::iota(kernel.begin(), kernel.end(), 0.0F);
-    std::vector<float> packed(kernel.size());
-    packing.pack(kernel.data(), packed.data(), RunContext());
-    for (int64_t k = 0; k < packing.elements(); ++k) {
-      const int64_t lane = k % o.lanes;
-      const int64_t i = k / o.lanes % o.in;
-      const int64_t column = k / o.lanes / o.in % o.columns;
-      const int64_t row = k / o.lanes / o.in / o.columns % o.rows;
-      const int64_t block = k / o.lanes / o.in / o.columns / o.rows;
-      const int64_t at = first + row * o.row + column * o.column + i * o.feature +
-                         (block * o.lanes + lane) * o.out_feature;
-      ASSERT_EQ(packed[static_cast<size_t>(k)], kernel[static_cast<size_t>(at)]) << k;
-    }
   }
 }
 
@@ -247,7 +156,7 @@ TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {
   EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide), 3), nullptr);
   DirectLayer one_image{Form::forward, 1, 1, 14, 14, 32, 5, 1, 2, 14, 14};
   EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image), 3), nullptr);
-  DirectLayer odd_features{Form::kernel_gradient, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
+  DirectLayer odd_features{Form::forward, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
   EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features), 3), nullptr);
 }
 

@@ -10,7 +10,6 @@
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/openmp.h"
-#include "systole/backends/cpu/kernels/packed_convolution.h"
 
 namespace systole::cpu {
 namespace {
@@ -171,10 +170,6 @@ std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_
   }
   if (auto direct = make_direct_convolution_kernel(problem, num_threads)) return direct;
   const OpenmpThreads threads(num_threads);
-  const auto sizes = direct_sizes(problem);
-  if (sizes && packing_pays(problem.form, *sizes)) {
-    if (auto packed = make_packed_convolution_kernel(*sizes, num_threads)) return packed;
-  }
   const std::optional<Plan> plan = choose_plan(problem);
   if (!plan) return nullptr;
   return std::make_unique<ConvolutionKernel>(problem, *plan, num_threads);

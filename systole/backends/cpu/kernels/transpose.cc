@@ -9,7 +9,6 @@
 
 #include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/kernels/stream.h"
-#include "systole/backends/cpu/kernels/wide_square.h"
 #include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
@@ -137,17 +136,6 @@ void transpose_tile(const T* from, int64_t stride, int64_t rows, int64_t columns
 
 #endif
 
-// Writes the square past the caches if there is code for it here.
-template <class T>
-bool try_stream_square(const T* from, int64_t stride, T* to, int64_t to_stride) {
-  if constexpr (std::is_same_v<T, uint32_t>) {
-    if (!host_has_wide_squares() || !is_aligned(to)) return false;
-    stream_wide_square(from, stride, to, to_stride);
-    return true;
-  }
-  return false;
-}
-
 struct Wide {
   uint64_t parts[2];
 };
@@ -237,8 +225,6 @@ class TransposeKernel : public Kernel {
     // A line of the result at a time where it can be: the fewest rows of the operand, which are
     // then read far enough to be foreseen.
     const int64_t side = by_lines_ ? side_ : kSide;
-    if (by_lines_ && columns == side && try_stream_square(from, to_minor_.from, to, from_minor_.to))
-      return;
     transpose_tile(from, to_minor_.from, rows, columns, tile, side);
     if (by_lines_) {
       return stream_lines(to, from_minor_.to * static_cast<int64_t>(sizeof(T)), tile, columns);
