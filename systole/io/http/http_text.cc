@@ -1,5 +1,6 @@
 #include <array>
 #include <ctime>
+#include <limits>
 
 #include "systole/io/http/http_client.h"
 
@@ -114,7 +115,12 @@ std::optional<int64_t> parse_rfc3339(const std::string& text) {
     }
   }
   if (std::string_view(rest) != "Z" && std::string_view(rest) != "+00:00") return std::nullopt;
-  return ::timegm(&time) * int64_t{1'000'000'000} + nanoseconds;
+  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() / kSecond - 1;
+  const int64_t seconds = ::timegm(&time);
+  if (seconds > kLast) return std::numeric_limits<int64_t>::max();
+  if (seconds < -kLast) return std::numeric_limits<int64_t>::min();
+  return seconds * kSecond + nanoseconds;
 }
 
 }  // namespace systole::http
