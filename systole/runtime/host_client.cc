@@ -145,7 +145,7 @@ std::vector<std::shared_ptr<const HostPlacement>> HostClient::result_placements(
   // Several replicas of one device share what is the same on all of them.
   std::vector<int> distinct = devices;
   std::ranges::sort(distinct);
-  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   const auto copies = std::make_shared<HostPlacement>(HostPlacement{memory_, distinct});
   std::vector<std::shared_ptr<const HostPlacement>> placements;
   for (size_t k = 0; k < types.size(); ++k) {

@@ -1,5 +1,4 @@
-#include <algorithm>
-#include <ranges>
+#include <numeric>
 
 #include "systole/graph/api/composition.h"
 #include "systole/graph/ops/tpu/tpu_groups.h"
@@ -40,8 +39,7 @@ std::vector<hlo::Value> lower_all_to_all(LowerContext& c) {
   Tensor& groups = attrs.groups.replica_groups;
   if (groups.dim(0) == 0) {
     groups = Tensor(DType::s64, {1, attrs.split_count});
-    std::ranges::iota_view<int64_t, int64_t> ids(0, attrs.split_count);
-    std::ranges::copy(ids, groups.data<int64_t>().begin());
+    std::iota(groups.data<int64_t>().begin(), groups.data<int64_t>().end(), int64_t{0});
   }
   return {c.b.op(hlo::Opcode::all_to_all, {c.input(0)}, attrs)->result()};
 }
