@@ -169,6 +169,7 @@ TEST_F(RnnTest, TwoDirections) {
   for (const bool time_major : {false, true}) {
     Graph graph;
     const GraphScope scope(graph);
+    set_random_seed(1);
     const VariableScope drawn("m", {.initializer = random_uniform_initializer()});
     const auto in_order = [&](const Tensor& x) {
       const Output given = constant(x);
