@@ -1,5 +1,5 @@
-// A product of square matrices, run by a Session. The limit calls oneDNN directly, which has no
-// f64.
+// A product of square matrices, run by a Session. The limit is oneDNN's product, called directly.
+// oneDNN has none of f64.
 #include <fmt/core.h>
 #include <omp.h>
 

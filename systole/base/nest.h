@@ -34,7 +34,7 @@ template <class T>
 class Nest {
  public:
   using Entry = std::pair<std::string, Nest>;
-  // Whether a value could be the index of a C array.
+  // Whether T converts to an array index.
   static constexpr bool kIsIndex = std::is_convertible_v<const T&, std::ptrdiff_t>;
 
   Nest() = default;
@@ -112,7 +112,8 @@ class Nest {
   // Errors, with the caller's line: NOT_FOUND, with the existing names; INVALID_ARGUMENT if it is
   // not a dict.
   const Nest& operator[](const NameAtLine& name) const requires(!kIsIndex) { return named(name); }
-  // For values that are numbers: C++ reads numbers["x"] as "x"[numbers] too. No line.
+  // For such T, C++ can also read nest["x"] as the built-in "x"[nest]. These overloads avoid the
+  // ambiguity; their errors have no line.
   const Nest& operator[](const char* name) const requires kIsIndex {
     return named({name, std::source_location()});
   }

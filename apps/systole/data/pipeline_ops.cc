@@ -300,7 +300,7 @@ Nest<Output> changed(const Nest<Output>& element, const std::map<std::string, Ch
   std::vector<Nest<Output>::Entry> entries;
   for (const std::string& name : element.names()) {
     const auto change = changes.find(name);
-    const Nest<Output>& value = element[{name, std::source_location()}];
+    const Nest<Output>& value = *element.find(name);
     entries.emplace_back(
         name, change == changes.end() ? value : Nest<Output>(change->second(value.leaf())));
   }

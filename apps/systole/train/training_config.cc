@@ -1,7 +1,5 @@
 #include "apps/systole/train/training_config.h"
 
-#include <source_location>
-
 #include "apps/systole/data/pipeline_spec.h"
 #include "systole/io/file_systems/file_systems.h"
 
@@ -63,13 +61,14 @@ Dataset examples_of(const ConfigSection& data, const std::string& part, const st
 // the labels.
 template <class T>
 Nest<T> split(const Nest<T>& element, const std::string& labels, bool with_labels) {
-  if (labels.empty() || element.find(labels) == nullptr) return element;
+  const Nest<T>* const label = labels.empty() ? nullptr : element.find(labels);
+  if (label == nullptr) return element;
   std::vector<typename Nest<T>::Entry> features;
   for (const std::string& name : element.names()) {
-    if (name != labels) features.emplace_back(name, element[{name, std::source_location()}]);
+    if (name != labels) features.emplace_back(name, *element.find(name));
   }
   const Nest<T> rest = Nest<T>::dict(std::move(features));
-  return with_labels ? Nest<T>::tuple({rest, element[labels]}) : rest;
+  return with_labels ? Nest<T>::tuple({rest, *label}) : rest;
 }
 
 struct InputOptions {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kShown = 10;
 
-// Returns whether the result shares the memory of its input, or of the variable that it reads.
+// Returns whether the node's result shares the buffer of its input or of the variable that it
+// reads, and so needs no memory of its own.
 bool is_alias(const Node& node) { return node.op().passes_on != PassesOn::nothing; }
 
 TensorMemory memory_of(std::string what, const TensorType& type) {

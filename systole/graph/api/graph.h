@@ -59,7 +59,7 @@ class Output {
   // there, as strided_slice has them.
   Output operator[](const SubscriptIndex& position) const;
 
-  // For `if (x > y)`, which cannot be: the values are there when the program runs.
+  // Makes `if (x > y)` a compile error: an Output has no value while the graph is built.
   template <std::same_as<bool> Bool>
   explicit operator Bool() const {
     static_assert(

@@ -1,6 +1,6 @@
 // Overloads that take TensorFlow's second argument by position: reduce_sum(x, 1), argmax(x, 1),
-// identity(x, "n"), constant({1.0F, 2.0F}). Each does what the form with options does. Forms that
-// cannot be have an overload too: its static_assert says what to write.
+// identity(x, "n"), constant({1.0F, 2.0F}). Each does what the form with options does. Common forms
+// that are not supported have an overload whose static_assert says what to write instead.
 #pragma once
 
 #include <concepts>
@@ -289,7 +289,7 @@ Output sigmoid_cross_entropy_with_logits(const Labels&, const Logits&) {
   return {};
 }
 
-// -- Forms that TensorFlow does not have either, and what to write.
+// -- Forms that are not supported, nor are they in TensorFlow: a static_assert says what to write.
 
 template <std::integral Axis>
 Output concat(Axis, const InputList&) {

@@ -118,7 +118,8 @@ std::span<const NamedSemantics> all_semantics();
 
 const OpSemantics& semantics_of(Opcode opcode);
 
-// Return the fields `quantized` and `replicas` of the opcode's semantics, or their defaults.
+// Return OpSemantics::quantized and OpSemantics::replicas of the opcode. Where its file states
+// none, the default follows from the opcode's traits.
 OpQuantization quantization_of(Opcode opcode);
 AcrossReplicas across_replicas(Opcode opcode);
 

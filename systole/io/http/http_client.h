@@ -125,9 +125,9 @@ std::string percent_decoded(std::string_view text);
 // Parses the time of a Date header, "Sun, 06 Nov 1994 08:49:37 GMT", to seconds since the Unix
 // epoch.
 std::optional<int64_t> parse_http_date(const std::string& text);
-// Parses "2024-05-01T10:20:30.123Z" (RFC 3339, UTC) to nanoseconds since the Unix epoch. Later
-// times than the year 2262, which are too large for 64 bits, give the largest number; those before
-// 1678 the smallest.
+// Parses "2024-05-01T10:20:30.123Z" (RFC 3339, UTC) to nanoseconds since the Unix epoch. Times
+// that 64 bits cannot hold give the largest number (after the year 2262) or the smallest (before
+// 1678).
 std::optional<int64_t> parse_rfc3339(const std::string& text);
 
 }  // namespace systole::http

@@ -122,9 +122,9 @@ class ImageDataGenerator {
   ImageTransform get_random_transform(const Shape& image, NumpyRandom& random) const;
   Tensor apply_transform(const Tensor& image, const ImageTransform& transform) const;
   Tensor random_transform(const Tensor& image, NumpyRandom& random) const;
-  // preprocessing_function, rescale, centring, normalization, whitening. Errors:
-  // FAILED_PRECONDITION if one of these needs fit() and it was not called; Keras warns and
-  // continues.
+  // Applies preprocessing_function, rescaling, centring, normalization and whitening, as the
+  // options say. Errors: FAILED_PRECONDITION if an option needs the statistics of fit(), which was
+  // not called. (Keras warns and leaves that step out.)
   Tensor standardize(const Tensor& image) const;
 
   const ImageDataGeneratorOptions& options() const { return options_; }

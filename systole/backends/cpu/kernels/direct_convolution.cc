@@ -36,9 +36,9 @@ struct DirectSizes {
   // The kernel's strides to the next row, column, feature and output feature.
   int64_t kernel_row, kernel_column, kernel_in, kernel_out;
 
-  // Elements of a padded image line that are read.
+  // Returns the elements of a padded image line that the windows of one output row read.
   int64_t line() const { return ((columns - 1) * column_stride + kernel_width) * features; }
-  // Contiguous elements of a line that one kernel row reads for one output column.
+  // Returns the elements that one row of a window reads. They are contiguous in the line.
   int64_t depth() const { return kernel_width * features; }
   // Returns the number of image lines that `count` output rows read.
   int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
@@ -49,7 +49,7 @@ std::vector<int64_t> strides_of(const dnnl::memory::desc& desc) {
   return {strides, strides + desc.data.ndims};
 }
 
-// Batch, rows, columns and features lie in this order, dense.
+// Returns whether the array is dense in the order batch, rows, columns, features.
 bool is_channels_last(const dnnl::memory::desc& desc) {
   const auto sizes = desc.dims();
   const auto strides = strides_of(desc);
@@ -115,7 +115,8 @@ void pad_lines(const DirectSizes& s, const float* image, int64_t first, int64_t 
   }
 }
 
-// The offset in the padded lines of every element of the window (rows, columns, features).
+// Returns the offsets of a window's elements in the padded lines, from its first element. They are
+// in the order rows, columns, features.
 std::vector<int64_t> window_places(const DirectSizes& s) {
   std::vector<int64_t> places;
   for (int64_t row = 0; row < s.kernel_height; ++row) {
@@ -124,7 +125,8 @@ std::vector<int64_t> window_places(const DirectSizes& s) {
   return places;
 }
 
-// Memory of the calling thread for at least this many elements, which its next call reuses.
+// Returns memory of the calling thread for at least this many elements. The thread's next call
+// returns the same memory.
 float* line_memory(int64_t elements) {
   thread_local Tensor memory(DType::f32, {0});
   if (memory.shape().num_elements() < elements) memory = Tensor(DType::f32, {elements});
@@ -178,7 +180,8 @@ void compute_pixels(const PixelPanel&) {}
 
 #endif
 
-// Panels of 14 columns by 32 output features; a padded part of an image lies in a cache.
+// Computes the output in panels of 14 columns by 32 features, whose sums stay in registers. A task
+// first copies the padded lines of the image that it reads, few enough for the second-level cache.
 class DirectConvolution : public Kernel {
  public:
   explicit DirectConvolution(const DirectSizes& sizes) : s_(sizes), places_(window_places(sizes)) {
@@ -211,7 +214,7 @@ class DirectConvolution : public Kernel {
   int64_t blocks() const { return (s_.rows + rows_ - 1) / rows_; }
   int64_t panel_size() const { return s_.kernel_height * s_.depth() * kPixelFeatures; }
 
-  // To [panel][row][column][feature][output feature of the panel].
+  // Copies the kernel to the layout [panel][row][column][feature][output feature of the panel].
   void pack(const float* kernel, float* packed) const {
     for (int64_t first = 0; first < s_.out_features; first += kPixelFeatures) {
       for (int64_t i = 0; i < s_.kernel_height * s_.depth(); ++i, packed += kPixelFeatures) {
@@ -224,7 +227,7 @@ class DirectConvolution : public Kernel {
     }
   }
 
-  // The rows of one image from `first` on.
+  // Computes up to rows_ output rows of one image, from `first` on.
   void run_block(const Arrays& arrays, int64_t image, int64_t first) const {
     const int64_t count = std::min(rows_, s_.rows - first);
     float* const padded = line_memory(s_.lines(rows_) * s_.line());
@@ -239,7 +242,8 @@ class DirectConvolution : public Kernel {
     }
   }
 
-  // Lines of padding above and below the image add nothing.
+  // Computes one output row. Skips the kernel's rows that lie in the padding above or below the
+  // image: they add zero.
   void run_row(const float* lines, int64_t row, const float* kernel, float* output) const {
     const int64_t top = row * s_.row_stride - s_.low_rows;
     const int64_t begin = std::clamp<int64_t>(-top, 0, s_.kernel_height);
@@ -265,8 +269,8 @@ class DirectConvolution : public Kernel {
   mutable IdleMemory packed_kernel_;
 };
 
-// Whether the output features fill whole panels and few columns are computed twice. The kernel is
-// fast only then.
+// Returns whether the kernel is fast: the output features fill whole panels and few columns are
+// computed twice.
 bool fits_panels(const DirectSizes& s) {
   if (s.out_features % kPixelFeatures != 0 || s.columns < kPixels) return false;
   const int64_t computed = (s.columns + kPixels - 1) / kPixels * kPixels;

@@ -1,4 +1,4 @@
-// A kernel of this backend for convolutions of f32 images with one or two features.
+// An AVX-512 kernel for forward convolutions of f32 images with one or two features.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,11 @@
 
 namespace systole::cpu {
 
-// Buffers: input, kernel, result. Channels last. Sums of one feature leave oneDNN's matrix products
-// almost nothing to do: this kernel is 1.15 times as fast (conv.f32.mnist_1.forward). Returns null
-// for other convolutions, where this host lacks AVX-512, and where there are more threads than
-// images. The order of summation does not depend on the number of threads.
+// Buffers: input, kernel, result; images are channels last. oneDNN multiplies matrices whose inner
+// dimension is the number of features, which is inefficient for one or two: this kernel is 1.15
+// times as fast (benchmark conv.f32.mnist_1.forward). Returns null for other convolutions, for
+// batches of fewer than 8 images or fewer images than threads, and on hosts without AVX-512. The
+// order of summation does not depend on the number of threads.
 std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
                                                        int num_threads);
 
