@@ -282,7 +282,7 @@ class HttpClient::Loop {
     CURL* const handle = state.handle;
     for (const auto& [name, value] : request.headers) {
       // libcurl sends a header without a value only if it ends in ';'.
-      const std::string line = value.empty() ? name + ";" : name + ": " + value;
+      const std::string line = value.empty() ? name + ";" : fmt::format("{}: {}", name, value);
       state.header_list = curl_.slist_append(state.header_list, line.c_str());
     }
     state.header_list = curl_.slist_append(state.header_list, "Expect:");
