@@ -579,21 +579,39 @@ class DialectAttributeReader {
   bool found_ = false;
 };
 
-// Attributes of StableHLO that no op here has: encodings of tensors, and groups along the axes of
-// a mesh. Their fields are not checked.
+// Attributes of StableHLO that no op here has: groups along the axes of a mesh. Their fields are
+// not checked.
 bool is_foreign_structure(std::string_view name) {
-  constexpr std::string_view kNames[] = {"stablehlo.axis_ref",
-                                         "stablehlo.bounds",
-                                         "stablehlo.mesh",
-                                         "stablehlo.mesh_axis",
-                                         "stablehlo.replica_group_mesh_axes",
-                                         "stablehlo.sub_axis_info",
-                                         "stablehlo.type_extensions"};
+  constexpr std::string_view kNames[] = {"stablehlo.axis_ref", "stablehlo.mesh",
+                                         "stablehlo.mesh_axis", "stablehlo.replica_group_mesh_axes",
+                                         "stablehlo.sub_axis_info"};
   return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// Reads the encoding of a tensor: #stablehlo.bounds<2, ?> or #stablehlo.type_extensions<bounds =
+// [2, ?]>. Returns false for an attribute of another name.
+bool check_bounds(Lexer& lexer, const DialectAttribute& dialect) {
+  const bool named = dialect.name == "stablehlo.type_extensions";
+  if (!named && dialect.name != "stablehlo.bounds") return false;
+  constexpr std::string_view kWhat = "bounds of a tensor";
+  lexer.seek(dialect.body);
+  lexer.expect('<', kWhat);
+  if (named) {
+    lexer.expect_word("bounds", kWhat);
+    lexer.expect('=', kWhat);
+    lexer.expect('[', kWhat);
+  }
+  do {
+    if (!lexer.accept('?')) lexer.expect(TokenKind::integer, kWhat, "an integer >= 0 or ?");
+  } while (lexer.accept(','));
+  if (named) lexer.expect(']', kWhat);
+  lexer.expect('>', kWhat);
+  return true;
 }
 
 void check_stablehlo_attribute(Lexer& lexer, const Attribute& attribute,
                                const DialectAttribute& dialect) {
+  if (check_bounds(lexer, dialect)) return;
   DialectAttributeReader reader(lexer, attribute, dialect);
   for (int i = 0; i < kNumOpcodes; ++i) {
     Attrs attrs = default_attrs(static_cast<Opcode>(i));

@@ -18,6 +18,7 @@ class CustomCallChecker {
   CustomCallChecker(Lexer& lexer, const ParsedOp& op) : lexer_(lexer), op_(op) {}
 
   void check() {
+    check_version();
     check_backend_config();
     const Attribute* operands = find("operand_layouts");
     const Attribute* results = find("result_layouts");
@@ -65,6 +66,14 @@ class CustomCallChecker {
     return packed ? op_.results[0].elements : op_.results;
   }
 
+  // A number without a type is an i64.
+  void check_version() const {
+    const Attribute* version = find("api_version");
+    if (version == nullptr || attribute_text(lexer_, *version).ends_with(": i32")) return;
+    throw wrong(*version, "api_version, got {}, expected an integer of type i32",
+                attribute_text(lexer_, *version));
+  }
+
   void check_backend_config() const {
     const Attribute* config = find("backend_config");
     const Attribute* version = find("api_version");
@@ -94,10 +103,12 @@ class CustomCallChecker {
       const auto* tensor = std::get_if<Tensor>(&layouts[i].value);
       const bool integers =
           tensor != nullptr && tensor->dtype() == DType::s64 && tensor->rank() == 1;
-      if (!integers || !std::ranges::is_permutation(tensor->data<int64_t>(), axes)) {
-        throw wrong(layouts[i],
-                    "{}, got another layout for {}, expected a permutation of its {} axes", name,
-                    types[i].leaf, axes.size());
+      const bool indices = attribute_text(lexer_, layouts[i]).ends_with("xindex>");
+      if (!integers || !indices || !std::ranges::is_permutation(tensor->data<int64_t>(), axes)) {
+        throw wrong(
+            layouts[i],
+            "{}, got another layout for {}, expected a permutation of its {} axes as indices", name,
+            types[i].leaf, axes.size());
       }
     }
   }

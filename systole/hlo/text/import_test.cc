@@ -571,6 +571,14 @@ TEST(TextImport, CustomCallsAreChecked) {
            called,
        "got 'a', expected none of that name"},
       {call + "api_version = 5 : i32" + called, "api_version, got 5, expected in [0, 5)"},
+      {call + "api_version = 2" + called, "api_version, got 2, expected an integer of type i32"},
+      {call + "api_version = 2 : i64" + called, "api_version, got 2 : i64, expected an integer"},
+      {call +
+           "operand_layouts = [dense<0> : tensor<1xi64>], result_layouts = [dense<0> : "
+           "tensor<1xindex>]" +
+           called,
+       "operand_layouts, got another layout for f32[2], expected a permutation of its 1 axes as "
+       "indices"},
   };
   expect_refused(rows);
 }
@@ -680,6 +688,13 @@ TEST(TextImport, StructuresOfModulesAreChecked) {
   EXPECT_EQ(error("[#stablehlo<precision HIGH>, #stablehlo<result_accuracy_mode HIGHEST>]"),
             "no error");
   EXPECT_EQ(error("#stablehlo.bounds<2, ?>"), "no error");
+  EXPECT_EQ(error("#stablehlo.type_extensions<bounds = [?, 2]>"), "no error");
+  for (const std::string bad :
+       {"#stablehlo.bounds<2, x>", "#stablehlo.bounds<-1>", "#stablehlo.type_extensions<[2]>",
+        "#stablehlo.type_extensions<bounds = 2>", "#stablehlo.type_extensions<limits = [2]>",
+        "#stablehlo.type_extensions<bounds = [2], limits = [2]>"}) {
+    EXPECT_THAT(error(bad), ::testing::HasSubstr("bounds of a tensor, got")) << bad;
+  }
   for (const std::string bad :
        {"#stablehlo<precision FOO>", "{x = [#stablehlo<precision FOO>]}",
         "#stablehlo.precision<FOO>", "#stablehlo<rng_algorithm FOO>",
