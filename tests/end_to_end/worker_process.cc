@@ -1,11 +1,14 @@
 #include "tests/end_to_end/worker_process.h"
 
+#include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace systole::testing {
@@ -14,13 +17,15 @@ WorkerProcess::WorkerProcess(const std::string& device, const std::string& liste
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::string program = (folder / "systole").string();
   int ends[2];
-  if (::pipe(ends) != 0) std::abort();
+  if (::pipe(ends) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   process_ = ::fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     ::execl(program.c_str(), "systole", "worker", "--listen", listen.c_str(), "--device",
             device.c_str(), "--state", "", "--grace-seconds", "3",
             static_cast<const char*>(nullptr));
+    std::perror(program.c_str());
     ::_exit(127);
   }
   ::close(ends[1]);
@@ -33,6 +38,11 @@ WorkerProcess::WorkerProcess(const std::string& device, const std::string& liste
     address_ = text.substr(at + 4, text.size() - at - 5);
     return;
   }
+  int status = 0;
+  ::waitpid(process_, &status, 0);
+  std::fclose(output_);
+  throw std::runtime_error(
+      fmt::format("{} worker: got wait status {:#x} and no line 'serving'", program, status));
 }
 
 WorkerProcess::~WorkerProcess() {

@@ -11,7 +11,7 @@ namespace systole::testing {
 // Serves from construction, and is killed at its end.
 class WorkerProcess {
  public:
-  // address() is "" if it does not start.
+  // Errors: std::runtime_error with the process's status if it does not serve.
   explicit WorkerProcess(const std::string& device, const std::string& listen = "127.0.0.1:0");
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
