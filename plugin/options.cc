@@ -76,7 +76,7 @@ BackendChoice parse_choice(std::string_view text) {
 std::string to_text(const BackendChoice& choice) {
   std::string text = fmt::format("{}={}", kBackend, choice.backend);
   for (const auto& [name, value] : choice.options) {
-    std::visit([&](const auto& v) { text += fmt::format(",{}={}", name, v); }, value);
+    std::visit([&, &name = name](const auto& v) { text += fmt::format(",{}={}", name, v); }, value);
   }
   return text;
 }

@@ -7,8 +7,8 @@ A changed header is checked through the source of the same name. A file that pas
 includes, is not checked again. Headers of libraries take most of the time, so clang-tidy gets many files of a layer at once."""
 
 import hashlib
-import pathlib
 import shutil
+import subprocess
 import sys
 
 import check_layers
@@ -17,7 +17,6 @@ import sources
 
 GROUP = 24  # files, at most
 TOGETHER = sources.CACHE / "together"
-LIBTORCH = pathlib.Path("/usr/include/torch")
 
 
 def sources_to_check(changed, known):
@@ -30,7 +29,7 @@ def sources_to_check(changed, known):
 
 
 def without_peers(paths):
-    """Returns the paths of files that do not include libtorch."""
+    """Returns the paths of files that do not include libtorch, whose headers clang 14 cannot compile with libstdc++ 12."""
     return [path for path in paths if not path.startswith("bench/libtorch_")]
 
 
@@ -55,6 +54,14 @@ def grouped(paths):
     return groups_of(paths, {p: (sources.ROOT / p).read_text() for p in paths}, table)
 
 
+def mpi_flags(group):
+    """Returns the folder of mpi.h as a flag if the group needs it. It is not in /usr/include."""
+    if not any("/mpi/" in path for path in group):
+        return []
+    found = subprocess.run(["pkg-config", "--variable=includedir", "ompi"], capture_output=True, text=True)
+    return ["-isystem", found.stdout.strip()] if found.returncode == 0 else []
+
+
 def command(group):
     """Returns the command line. For several files, it names a file that includes them."""
     path = "".join(group[:1])
@@ -65,12 +72,11 @@ def command(group):
         path = str(together)
     # The inline assembly of profile/machine.cc has 512-bit operands, which clang accepts only with AVX-512 enabled.
     return ["clang-tidy", "--quiet", path, "--", "-xc++", *sources.FLAGS, "-mavx512f", "-isystem",
-            str(sources.ROOT / "tools" / "clang14")]
+            str(sources.ROOT / "tools" / "clang14"), *mpi_flags(group)]
 
 
 def main():
-    known = sources.files(suffixes=(".cc",))
-    known = set(known if LIBTORCH.exists() else without_peers(known))
+    known = set(without_peers(sources.files(suffixes=(".cc",))))
     changed = sources.changed(sys.argv[1:])
     paths = sorted(known) if changed is None else sources_to_check(changed, known)
     salt = (sources.ROOT / ".clang-tidy").read_text() + " ".join(command([]))

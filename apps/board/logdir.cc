@@ -24,6 +24,11 @@ bool is_event_file(std::string_view name) {
   return name.find("tfevents") != std::string_view::npos && !name.ends_with(".profile-empty");
 }
 
+// The name of what is below the directory `name`. "." is the log directory itself.
+std::string join_name(const std::string& name, const std::string& entry) {
+  return name == "." ? entry : fmt::format("{}/{}", name, entry);
+}
+
 }  // namespace
 
 struct Logdir::Scan {
@@ -99,7 +104,7 @@ void Logdir::scan_profiles(const std::string& directory, const std::string& name
       continue;
     }
     const std::string shown = safe_text(profile, 1000);
-    found.profiles[name == "." ? shown : name + "/" + shown] = path;
+    found.profiles[join_name(name, shown)] = path;
   }
 }
 
@@ -135,7 +140,7 @@ void Logdir::scan(const std::string& directory, const std::string& name,
       // Behind a link is a directory outside, or one that the scan meets under its own name.
       if (is_link(path) || !file_system_.stat(path).is_directory) continue;
       const std::string shown = safe_text(entry, 1000);
-      scan(path, name == "." ? shown : name + "/" + shown, hparam_files, found, depth + 1);
+      scan(path, join_name(name, shown), hparam_files, found, depth + 1);
     } catch (const std::exception& error) {
       found.add_problem(error.what());
     }

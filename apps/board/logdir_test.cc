@@ -192,8 +192,10 @@ TEST_F(LogdirTest, HostileNamesAreShownSafely) {
   EventWriter writer(files_, "logs/..x", "", clock_);
   writer.add_scalar(script, 1, 1);
   writer.add_scalar(binary, 1, 1);
-  writer.add_scalar(std::string(10'000'000, 'n'), 1, 1);
-  writer.add_scalar(std::string(10'000'000, 'n'), 2, 1);
+  std::string long_name;
+  long_name.resize(10'000'000, 'n');
+  writer.add_scalar(long_name, 1, 1);
+  writer.add_scalar(long_name, 2, 1);
   writer.close();
   Logdir logdir(files_, "logs");
   logdir.refresh();

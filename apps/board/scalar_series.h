@@ -1,6 +1,7 @@
 // The points of one scalar tag of one run, in the order in which they were written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

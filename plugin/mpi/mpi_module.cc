@@ -110,8 +110,8 @@ void error_text(int error, char* text, int32_t size) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default")))
-const systole::runtime::MpiFunctions systole_mpi_functions;
+extern "C" __attribute__((visibility("default"))) const systole::runtime::MpiFunctions
+    systole_mpi_functions;  // NOLINT(readability-identifier-naming)
 const systole::runtime::MpiFunctions systole_mpi_functions = {
     .version = systole::runtime::kMpiFunctionsVersion,
     .start = start,

@@ -29,7 +29,7 @@ std::vector<std::string> ExportContext::inputs() const {
 }
 
 std::string ExportContext::add_constant(std::string name, const Tensor& value) {
-  records.push_back({"Const", name, {}, {{"dtype", value.dtype()}, {"value", value}}});
+  records.push_back({"Const", std::move(name), {}, {{"dtype", value.dtype()}, {"value", value}}});
   return reference_record(records.back().name, "output");
 }
 

@@ -9,6 +9,7 @@
 namespace systole::pjrt_abi {
 namespace {
 
+// NOLINTBEGIN(bugprone-sizeof-expression): many members are pointers
 static_assert(offsetof(PJRT_Extension_Base, next) + sizeof(PJRT_Extension_Base::next) ==
               PJRT_Extension_Base_STRUCT_SIZE);
 static_assert(offsetof(PJRT_Api_Version, minor_version) + sizeof(PJRT_Api_Version::minor_version) ==
@@ -488,6 +489,7 @@ static_assert(offsetof(PJRT_Compile_Args, executable) + sizeof(PJRT_Compile_Args
 static_assert(offsetof(PJRT_Api, PJRT_TopologyDescription_GetMemorySpaceKindIds) +
                   sizeof(PJRT_Api::PJRT_TopologyDescription_GetMemorySpaceKindIds) ==
               PJRT_Api_STRUCT_SIZE);
+// NOLINTEND(bugprone-sizeof-expression)
 
 TEST(PjrtAbi, PlacesFunctionsWherePluginsHaveThem) {
   EXPECT_EQ(offsetof(PJRT_Api, PJRT_Error_Destroy), 40);

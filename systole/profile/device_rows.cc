@@ -11,9 +11,9 @@ using tracing::Event;
 using tracing::Kind;
 
 // Events of several threads may overlap: a row keeps those that begin after the one before ended.
-void add(DeviceRow& row, DeviceEvent event) {
+void add(DeviceRow& row, const DeviceEvent& event) {
   if (!row.events.empty() && event.event.begin < row.events.back().event.end) return;
-  row.events.push_back(std::move(event));
+  row.events.push_back(event);
 }
 
 // Adds to the event before if it has the same name and ends where this one begins.

@@ -15,7 +15,7 @@ Shape with_rows(Shape shape, int64_t rows) {
 
 // Returns rows [first, first + count) of `all`, filled up to `batch` rows with zeros.
 Tensor batch_of(const Tensor& all, int64_t first, int64_t count, int64_t batch) {
-  const Tensor rows = all.slice(first, first + count);
+  Tensor rows = all.slice(first, first + count);
   if (count == batch) return rows;
   Tensor filled = Tensor::zeros(all.dtype(), with_rows(all.shape(), batch));
   std::memcpy(filled.raw(), rows.raw(), static_cast<size_t>(rows.byte_size()));

@@ -74,7 +74,7 @@ std::string begin_text() {
 }
 
 // "the worker of ..., process 17,\nwas ended by SIGSEGV\n" as one sentence.
-std::string note_of(std::string text) {
+std::string note_of(const std::string& text) {
   const auto line = text.find('\n');
   if (line == std::string::npos) return "";
   std::string how = text.substr(line + 1);

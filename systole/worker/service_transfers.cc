@@ -106,7 +106,7 @@ class DownloadReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> 
   void write_next() {
     auto next = writer_->next();
     if (!next) return Finish(grpc::Status::OK);
-    message_ = std::move(*next);
+    message_.Swap(&*next);
     StartWrite(&message_);
   }
 

@@ -114,8 +114,8 @@ TEST(Pjrt, TrainsAKerasModelAsTheVirtualTpuDoes) {
 Variables train_session(const std::string& target, const std::string& backend) {
   const auto graph = std::make_shared<Graph>();
   const GraphScope scope(*graph);
-  const Output x = placeholder(DType::f32, {.shape = Shape{16, kFeatures}});
-  const Output y = placeholder(DType::f32, {.shape = Shape{16, 1}});
+  const Output x = placeholder(DType::f32, Shape{16, kFeatures});
+  const Output y = placeholder(DType::f32, Shape{16, 1});
   set_random_seed(3);
   const Output loss = losses::mean_squared_error(
       {.labels = y, .predictions = layers::dense(x, {.units = 1, .name = "out"})});
@@ -154,7 +154,7 @@ TEST(Pjrt, SessionsNamePluginsThatAreNotThere) {
 TEST(Pjrt, NamesTheMemoryThatAProgramNeeds) {
   const auto graph = std::make_shared<Graph>();
   const GraphScope scope(*graph);
-  const Output x = placeholder(DType::f32, {.shape = Shape{256, 256}});
+  const Output x = placeholder(DType::f32, Shape{256, 256});
   const Output product = matmul(x, x);
   Session session("pjrt:systole?core_memory=100000", {.graph = graph.get()});
   EXPECT_THAT(error_of([&] {

@@ -23,7 +23,7 @@ void read_all(const systole::Hdf5Reader& file, const std::string& path, int dept
       return;
     }
     for (const std::string& name : file.children(path)) {
-      read_all(file, path + "/" + name, depth + 1, left);
+      read_all(file, fmt::format("{}/{}", path, name), depth + 1, left);
     }
   } catch (const systole::Error&) {  // NOLINT(bugprone-empty-catch): refused
   }

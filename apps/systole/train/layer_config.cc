@@ -1,5 +1,7 @@
 #include "apps/systole/train/layer_config.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -79,13 +81,14 @@ Json object_json(const ConfigNode& node, const std::string& what,
   }
   Json config = Json::object();
   if (!arguments.present() || arguments.is_null()) return class_json(found->name, config);
-  for (const auto& [key, value] : arguments.entries(what + " " + name)) {
+  const std::string layer = fmt::format("{} {}", what, name);
+  for (const auto& [key, value] : arguments.entries(layer)) {
     if (found->arguments && std::ranges::count(*found->arguments, key) == 0) {
       throw value.error(
-          what + " " + name, "'" + key + "'",
+          layer, "'" + key + "'",
           found->arguments->empty() ? "no arguments" : expected_names(key, *found->arguments));
     }
-    config[key] = json_of(value, what + " " + name + " " + key);
+    config[key] = json_of(value, fmt::format("{} {}", layer, key));
   }
   return class_json(found->name, config);
 }

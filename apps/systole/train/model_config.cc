@@ -60,7 +60,8 @@ Nest<Output> predictions_of(const HeadOutputs& outputs) {
 MetricMap metrics_of(const ModelParts& parts, const Output& labels, const HeadOutputs& outputs) {
   MetricMap result;
   for (const auto& [node, metric] : parts.metrics) {
-    result[metric.name] = placed_at(node, [&] { return metric.build(labels, outputs); });
+    result[metric.name] =
+        placed_at(node, [&, &metric = metric] { return metric.build(labels, outputs); });
   }
   return result;
 }

@@ -78,7 +78,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     // The message is written while the checksum of the one after it is computed.
     const std::lock_guard lock(mutex_);
     if (!next_) return StartWritesDone();
-    message_ = std::move(*next_);
+    message_.Swap(&*next_);
     StartWrite(&message_);
     next_ = writer_->next();
   }

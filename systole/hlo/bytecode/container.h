@@ -17,7 +17,8 @@ struct VhloVersion {
   int64_t patch = 0;
 
   std::string to_string() const;
-  friend auto operator<=>(const VhloVersion&, const VhloVersion&) = default;
+  friend auto operator<=>(const VhloVersion&,
+                          const VhloVersion&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 inline constexpr VhloVersion kOldestVhlo{0, 9, 0};

@@ -93,7 +93,7 @@ class Converter {
       if (value != nullptr) {
         fields.push_back(fmt::format("{} = {}", field, field_text(name, *value)));
       } else if (name == "channel_type") {
-        fields.push_back("type = 0");  // collectives have no type of channel
+        fields.emplace_back("type = 0");  // collectives have no type of channel
       }
     }
     const std::string_view raw = group.structure == kConvolutionStructure ? "raw " : "";

@@ -138,7 +138,7 @@ std::string storage_text(const std::string& type, uint64_t flags, int64_t least,
   const bool is_signed = (flags & 1) != 0;
   const size_t digits = type.find_first_of("0123456789");
   const std::string width = digits == std::string::npos ? "" : type.substr(digits);
-  const std::string name = (is_signed ? "i" : "u") + width;
+  std::string name = (is_signed ? "i" : "u") + width;
   const int bits = width.empty() || width.size() > 2 ? 0 : std::stoi(width);
   if (bits < 1 || bits > 32) return name;
   const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0;

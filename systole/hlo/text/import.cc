@@ -171,7 +171,7 @@ class Importer {
   std::vector<Value> rng_bit_generator() {
     expect_operands(1);
     const Value state = op_.values()[0];
-    const TensorType type = state.type();
+    const TensorType& type = state.type();
     const bool halves = dtype_info(type.dtype).bits == 32;
     if (type.shape.rank() != 1 || declared_.size() != 2 || declared_[0] != type ||
         (halves && type.shape[0] % 2 != 0)) {

@@ -17,7 +17,7 @@ std::string aws_trimmed(std::string_view text) {
 }
 
 std::string aws_file(const char* variable, const char* name) {
-  const std::string named = environment_value(variable);
+  std::string named = environment_value(variable);
   if (!named.empty()) return named;
   const std::string home = environment_value("HOME");
   return home.empty() ? "" : home + "/.aws/" + name;

@@ -47,7 +47,7 @@ struct GoogleCredentials::Reply {
 
 GoogleCredentials::GoogleCredentials(http::HttpClient& client, http::RetryOptions retries,
                                      Clock& clock)
-    : client_(client), retries_(std::move(retries)), clock_(clock) {}
+    : client_(client), retries_(retries), clock_(clock) {}
 
 GoogleCredentials::~GoogleCredentials() = default;
 

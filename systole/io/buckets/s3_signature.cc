@@ -1,5 +1,7 @@
 #include "systole/io/buckets/s3_signature.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -39,7 +41,7 @@ std::string canonical_query(std::string_view query) {
   }
   std::string result;
   for (const auto& [name, value] : parameters) {
-    result += (result.empty() ? "" : "&") + name + "=" + value;
+    result += fmt::format("{}{}={}", result.empty() ? "" : "&", name, value);
   }
   return result;
 }
@@ -68,7 +70,7 @@ void sign_s3_request(http::HttpRequest& request, const AwsKeys& keys, const std:
   std::string canonical_headers;
   std::string signed_headers;
   for (const auto& [name, value] : headers) {
-    canonical_headers += name + ":" + value + "\n";
+    canonical_headers += fmt::format("{}:{}\n", name, value);
     signed_headers += (signed_headers.empty() ? "" : ";") + name;
   }
   const std::string canonical =

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5/serial/hdf5.h>
@@ -41,7 +42,8 @@ void visit(const Hdf5Reader& file, const std::string& path, int& left) {
     EXPECT_LE(file.read(path).byte_size(), 1 << 20);
     return;
   }
-  for (const std::string& name : file.children(path)) visit(file, path + "/" + name, left);
+  for (const std::string& name : file.children(path))
+    visit(file, fmt::format("{}/{}", path, name), left);
 }
 
 // A file that the library makes by `write`, with the newest structures if `latest`.
@@ -158,8 +160,10 @@ TEST(Hdf5Test, ReadsStringsOfEveryKind) {
   for (const bool latest : {false, true}) {
     const Hdf5Reader file = hdf5_of(library_file(
         [&](hid_t id) {
+          // NOLINTBEGIN(bugprone-string-literal-with-embedded-nul): read as bytes
           write(id, "terminated", H5T_STR_NULLTERM, 4, "abc\0d\0ef");
           write(id, "padded", H5T_STR_NULLPAD, 4, "abcde\0\0\0");
+          // NOLINTEND(bugprone-string-literal-with-embedded-nul)
           write(id, "spaces", H5T_STR_SPACEPAD, 4, "abc e   ");
           const std::array<const char*, 2> texts = {"first", "é"};
           write(id, "variable", H5T_STR_NULLTERM, H5T_VARIABLE, texts.data());

@@ -145,9 +145,11 @@ TEST(NpzTest, PicklesAreNotExecuted) {
       (void)pickle.int_list(pickle.root());
     });
   };
+  // NOLINTBEGIN(bugprone-string-literal-with-embedded-nul): error() takes the whole array
   EXPECT_THAT(error("\x80\x02"
                     "cos\nsystem\nX\x02\0\0\0ls\x85R."),
               StartsWith("INVALID_ARGUMENT: p"));
+  // NOLINTEND(bugprone-string-literal-with-embedded-nul)
   EXPECT_THAT(error("\x80\x02]K\x01\x81."),
               StartsWith("UNIMPLEMENTED: p: pickle opcode at byte 5"));
   EXPECT_THAT(error("\x80\x09]."), HasSubstr("a protocol after 5"));

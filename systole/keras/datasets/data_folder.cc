@@ -35,8 +35,7 @@ std::string find_data_file(const std::vector<std::string>& folders,
     if (!files.exists(folder)) continue;
     for (const std::string& name : names) {
       const bool directory = name.ends_with('/');
-      const std::string path =
-          join_path(folder, directory ? name.substr(0, name.size() - 1) : name);
+      std::string path = join_path(folder, directory ? name.substr(0, name.size() - 1) : name);
       if (has_wildcard(name)) {
         const std::vector<std::string> found = files_matching(files, path);
         if (!found.empty()) return found.front();
@@ -66,7 +65,7 @@ std::string require_data_file(const DataSource& source, const std::string& path,
   // A path is a place of its own; only a bare name is searched for.
   if (path.find('/') != path.npos) throw_no_data(source, {parent_path(path)}, {base_name(path)});
   const std::vector<std::string> folders = data_folders(source, data_dir);
-  const std::string found = find_data_file(folders, all);
+  std::string found = find_data_file(folders, all);
   if (found.empty()) throw_no_data(source, folders, all);
   return found;
 }

@@ -122,7 +122,7 @@ StoredWeights read_h5_weights(const Hdf5Reader& file, const std::string& group) 
     StoredLayer layer{.name = std::move(name),
                       .weight_names = read_h5_names(file, at, "weight_names")};
     for (const std::string& weight : layer.weight_names) {
-      layer.values.push_back(file.read(at + "/" + weight));
+      layer.values.push_back(file.read(fmt::format("{}/{}", at, weight)));
     }
     stored.layers.push_back(std::move(layer));
   }

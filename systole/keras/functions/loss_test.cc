@@ -52,7 +52,7 @@ struct LossCase {
 };
 
 std::vector<LossCase> regression_losses() {
-  const auto over = [](std::function<double(double, double)> value) {
+  const auto over = [](const std::function<double(double, double)>& value) {
     return [value](const Row& t, const Row& p) { return mean_over(t, p, value); };
   };
   return {

@@ -32,7 +32,8 @@ class CudnnLstmCell : public LstmCell {
   Shape bias_shape() const override { return {8 * units()}; }
   // The forget gate's ones are in the half of the states.
   Initializer bias_initializer() const override {
-    const Initializer others = GateCell::bias_initializer();
+    const Initializer others =
+        GateCell::bias_initializer();  // NOLINT(bugprone-parent-virtual-call)
     return options_.unit_forget_bias ? with_ones(others, 8 * units(), 5 * units(), units())
                                      : others;
   }

@@ -6,7 +6,7 @@
 
 namespace systole::keras::layers {
 
-GruCell::GruCell(GRUOptions options) : LayerOf(options, gate_arguments(options, 3)) {}
+GruCell::GruCell(const GRUOptions& options) : LayerOf(options, gate_arguments(options, 3)) {}
 
 Shape GruCell::bias_shape() const {
   return options_.reset_after ? Shape{2, 3 * units()} : Shape{3 * units()};

@@ -15,7 +15,7 @@ class GruCell : public LayerOf<GruCell, GRUOptions, GateCell> {
   static constexpr std::string_view kClassName = "GRUCell";
   static constexpr std::string_view kLayerName = "GRU";
   static std::vector<Field<GRUOptions>> fields() { return cell_fields<GRUOptions>(); }
-  explicit GruCell(GRUOptions options);
+  explicit GruCell(const GRUOptions& options);
 
   void begin(CallContext& context, const Output& batch) override;
   Step step(CallContext& context, const std::vector<Output>& inputs,

@@ -13,7 +13,7 @@ Initializer with_ones(const Initializer& others, int64_t length, int64_t begin, 
   };
 }
 
-LstmCell::LstmCell(LSTMOptions options) : LayerOf(options, gate_arguments(options, 4)) {}
+LstmCell::LstmCell(const LSTMOptions& options) : LayerOf(options, gate_arguments(options, 4)) {}
 
 Initializer LstmCell::bias_initializer() const {
   const Initializer others = GateCell::bias_initializer();

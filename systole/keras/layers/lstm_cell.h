@@ -15,7 +15,7 @@ class LstmCell : public LayerOf<LstmCell, LSTMOptions, GateCell> {
   static constexpr std::string_view kClassName = "LSTMCell";
   static constexpr std::string_view kLayerName = "LSTM";
   static std::vector<Field<LSTMOptions>> fields() { return cell_fields<LSTMOptions>(); }
-  explicit LstmCell(LSTMOptions options);
+  explicit LstmCell(const LSTMOptions& options);
 
   std::vector<int64_t> state_sizes() const override { return {units(), units()}; }
   Step step(CallContext& context, const std::vector<Output>& inputs,

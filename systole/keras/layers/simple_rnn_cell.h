@@ -15,7 +15,8 @@ class SimpleCell : public LayerOf<SimpleCell, SimpleRNNOptions, GateCell> {
   static constexpr std::string_view kClassName = "SimpleRNNCell";
   static constexpr std::string_view kLayerName = "SimpleRNN";
   static std::vector<Field<SimpleRNNOptions>> fields() { return cell_fields<SimpleRNNOptions>(); }
-  explicit SimpleCell(SimpleRNNOptions options) : LayerOf(options, gate_arguments(options, 1)) {}
+  explicit SimpleCell(const SimpleRNNOptions& options)
+      : LayerOf(options, gate_arguments(options, 1)) {}
 
   Step step(CallContext& context, const std::vector<Output>& inputs,
             const std::vector<Output>& states) override;

@@ -246,7 +246,8 @@ void drop_harmless(const LayerClass& layer_class, Json& config) {
   std::vector<std::string> dropped;
   for (const auto& [key, value] : config.items()) {
     const bool known = std::ranges::any_of(
-        layer_class.arguments, [&](const ArgumentDoc& argument) { return argument.name == key; });
+        layer_class.arguments,
+        [&key = key](const ArgumentDoc& argument) { return argument.name == key; });
     if (!known && !is_common(key) && is_harmless(key, value)) dropped.push_back(key);
   }
   for (const std::string& key : dropped) config.erase(key);

@@ -52,10 +52,12 @@ std::vector<ResizeTaps> resize_taps(int64_t from, int64_t to, const ResizeFilter
   const double support = filter.support * width;
   std::vector<ResizeTaps> all;
   for (int64_t i = 0; i < to; ++i) {
+    // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow's rounding
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     ResizeTaps taps{.first = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0),
                     .weights = {}};
     const int64_t end = std::min(static_cast<int64_t>(centre + support + 0.5), from);
+    // NOLINTEND(bugprone-incorrect-roundings)
     double sum = 0;
     for (int64_t k = taps.first; k < end; ++k) {
       taps.weights.push_back(filter.weight((static_cast<double>(k) - centre + 0.5) / width));
@@ -165,7 +167,7 @@ Tensor resize_img(const Tensor& image, int64_t height, int64_t width,
 
 Tensor load_img(const std::string& path, const LoadImgOptions& options) {
   const int channels = channels_of(options.color_mode);
-  const Tensor image = decode_image_file(path, read_file(default_file_system(), path), channels);
+  Tensor image = decode_image_file(path, read_file(default_file_system(), path), channels);
   if (!options.target_size) return image;
   const auto [height, width] = *options.target_size;
   if (image.dim(0) == height && image.dim(1) == width) return image;

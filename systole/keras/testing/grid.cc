@@ -60,7 +60,8 @@ Grid grid_of(const Tensor& x, bool channels_first) {
   const int rank = x.rank() - 2;
   const int first = channels_first ? 2 : 1;
   Place size = {1, 1, 1};
-  for (int i = 0; i < rank; ++i) size[static_cast<size_t>(3 - rank + i)] = x.dim(first + i);
+  for (int i = 0; i < rank; ++i)
+    size[static_cast<size_t>(3 - rank) + static_cast<size_t>(i)] = x.dim(first + i);
   Grid grid(x.dim(0), size, x.dim(channels_first ? 1 : rank + 1));
   int64_t next = 0;
   if (!channels_first) {
@@ -77,7 +78,8 @@ Grid grid_of(const Tensor& x, bool channels_first) {
 
 Tensor tensor_of(const Grid& grid, int rank, bool channels_first) {
   Dims dims{grid.batch};
-  for (int i = 0; i < rank; ++i) dims.push_back(grid.size[static_cast<size_t>(3 - rank + i)]);
+  for (int i = 0; i < rank; ++i)
+    dims.push_back(grid.size[static_cast<size_t>(3 - rank) + static_cast<size_t>(i)]);
   dims.insert(channels_first ? dims.begin() + 1 : dims.end(), grid.channels);
   Tensor x(DType::f32, Shape(std::move(dims)));
   size_t next = 0;

@@ -1,6 +1,7 @@
 // The order of examples or batches in an epoch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>

@@ -54,7 +54,7 @@ class Callback : public SessionRunHook {
 // A model of one weight, with noise, Adam's slots and what else must survive a restart.
 struct Fit {
   Fit(const std::string& folder, const HookList& hooks, const Dataset& input,
-      std::function<void(TrainLoopOptions&)> change = nullptr) {
+      const std::function<void(TrainLoopOptions&)>& change = nullptr) {
     Variable w;
     Operation train_op;
     TrainLoopOptions options{.graph = graph};

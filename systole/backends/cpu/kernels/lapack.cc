@@ -43,7 +43,7 @@ std::map<std::string, int> parse_settings(std::string_view text) {
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, entry.find_first_of(" ="));
-    const std::string_view value = entry.substr(entry.find_first_not_of(" ", equals + 1));
+    const std::string_view value = entry.substr(entry.find_first_not_of(' ', equals + 1));
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error == std::errc()) settings[std::string(name)] = number;

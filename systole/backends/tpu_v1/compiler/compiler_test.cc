@@ -77,7 +77,7 @@ class NetworkMaker {
     const NetworkArray from = network.arrays[static_cast<size_t>(layer.a)];
     const int output = array(from.height, from.width, from.channels, element);
     layer.finish.zero_point = network.arrays.back().zero_point;
-    return add(std::move(layer), output);
+    return add(layer, output);
   }
   int add(std::variant<ProductLayer, PoolLayer, VectorLayer> kind, int output) {
     network.layers.push_back(

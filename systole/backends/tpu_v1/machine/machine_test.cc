@@ -391,18 +391,22 @@ TEST(Machine, ElementWiseArithmeticAndPooling) {
   for (int oy = 0; oy < 2; ++oy) {
     for (int ox = 0; ox < 2; ++ox) {
       for (int c = 0; c < 8; ++c) {
+        const auto index = [&](int y, int x, size_t width) {
+          return (static_cast<size_t>(y) * width + static_cast<size_t>(x)) * 8 +
+                 static_cast<size_t>(c);
+        };
         int most = -1000;
         int sum = 0;
         int count = 0;
         for (int y = std::max(2 * oy - 1, 0); y < std::min(2 * oy + 2, 4); ++y) {
           for (int x = 2 * ox; x < 2 * ox + 2; ++x) {
-            const int value = a[static_cast<size_t>((y * 4 + x) * 8 + c)];
+            const int value = int{a[index(y, x, 4)]};
             most = std::max(most, value);
             sum += value;
             ++count;
           }
         }
-        const auto at = static_cast<size_t>((oy * 2 + ox) * 8 + c);
+        const size_t at = index(oy, ox, 2);
         EXPECT_EQ(result(512 + at), most);
         EXPECT_EQ(result(544 + at),
                   static_cast<int>(std::lround(static_cast<double>(sum) / count)));

@@ -1,4 +1,6 @@
 // Convolutions, pooling, padding, cropping and enlarging of sequences, images and volumes.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +34,7 @@ Place place_of(const LayerCallCase& c, const char* argument, int64_t otherwise) 
   Place place = {1, 1, 1};
   const int rank = rank_of(c);
   for (int i = 0; i < rank; ++i) {
-    int64_t& size = place[static_cast<size_t>(3 - rank + i)];
+    int64_t& size = place[static_cast<size_t>(3 - rank) + static_cast<size_t>(i)];
     size = otherwise;
     if (!c.config.contains(argument)) continue;
     const Json& given = c.config.at(argument);
@@ -248,9 +250,9 @@ void add_pooling(LayerRows& rows, int rank) {
     for (const Json& config :
          {Json::object(), Json({{"pool_size", 3}, {"padding", "same"}}),
           Json({{"pool_size", sizes(rank, {2, 3, 2})}, {"strides", sizes(rank, {1, 2, 1})}})}) {
-      add_both(rows, kind + "Pooling" + suffix, rank, config, pooled(largest));
+      add_both(rows, fmt::format("{}Pooling{}", kind, suffix), rank, config, pooled(largest));
     }
-    add_both(rows, "Global" + kind + "Pooling" + suffix, rank, Json::object(),
+    add_both(rows, fmt::format("Global{}Pooling{}", kind, suffix), rank, Json::object(),
              pooled_globally(largest));
   }
   if (rank > 1) return;
