@@ -140,6 +140,7 @@ void StepFeed::Impl::fill(StepStack& stack, int64_t steps) {
       }
       stack.push(*step);
       if (!in_place) reader.recycle(std::move(*step));
+      if (options.stop && options.stop()) break;
     }
   } catch (...) {
     error = current_error();

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <numeric>
 #include <set>
@@ -181,6 +182,18 @@ TEST(StepFeed, saves_an_error_in_its_place) {
   EXPECT_THAT(error_of([&] { again.next(4, 4); }), HasSubstr("record 5 is bad"));
   const std::vector<int64_t> rest = numbers_of(again.next(4, 4));
   EXPECT_THAT(std::vector<int64_t>(rest.end() - 4, rest.end()), ElementsAre(6, 7, 8, 9));
+}
+
+TEST(StepFeed, returns_after_one_step_once_it_is_told_to_stop) {
+  std::atomic<bool> stopped = false;
+  const StepSource source = source_of(StepLayout::split, 40, 2, 1);
+  StepFeed feed(source, {.max_steps = 8, .stop = [&] { return stopped.load(); }});
+  EXPECT_THAT(numbers_of(feed.next(2)), ElementsAre(0, 1, 2, 3));
+  stopped = true;
+  EXPECT_THAT(numbers_of(feed.next(8, 8)), ElementsAre(4, 5));
+  StepFeed resumed(source, {.max_steps = 8});
+  resumed.restore_state(feed.save_state());
+  EXPECT_THAT(numbers_of(resumed.next(2)), ElementsAre(6, 7, 8, 9));
 }
 
 // Else nobody could continue from that state.

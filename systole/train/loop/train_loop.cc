@@ -222,7 +222,8 @@ void TrainLoop::begin_at_global_step() {
 
 void TrainLoop::make_feed(const std::optional<std::string>& position) {
   const data::StackOptions stacks{.fixed = options_.fixed_batch,
-                                  .iterator = {.entropy = entropy_, .keeps_errors = false}};
+                                  .iterator = {.entropy = entropy_, .keeps_errors = false},
+                                  .stop = [] { return StopSignals::received() != nullptr; }};
   feed_.emplace(options_.input, stacks);
   if (!position) return;
   try {

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
@@ -11,6 +13,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/train/loop/signals.h"
 #include "systole/train/optimizer.h"
 
 namespace systole::train {
@@ -122,6 +125,29 @@ TEST_F(TrainLoopTest, EpochsEndWithTheInputAndStartItAgain) {
   fit.finish();
   EXPECT_THAT(callback->ends, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "model/model.ckpt-9.index"));
+}
+
+// Though the input would take long to fill the loop.
+TEST_F(TrainLoopTest, ASignalEndsALoopThatWaitsForItsInput) {
+  auto signals = std::make_optional<StopSignals>();
+  const auto read = std::make_shared<int64_t>(0);
+  const Dataset input = Dataset::from_generator(
+                            [read]() -> Dataset::Generator {
+                              return [read]() -> std::optional<Element> {
+                                if (++*read == 400) std::raise(SIGTERM);
+                                return Element(Tensor::scalar(1.0F));
+                              };
+                            },
+                            ElementSpec(TensorType{DType::f32, {}}))
+                            .batch(4, true);
+  Fit fit(folder("model"), {}, input,
+          [](TrainLoopOptions& options) { options.iterations_per_loop = 1000; });
+  EXPECT_EQ(fit.run_until(100'000), End::stopped);
+  EXPECT_LE(fit.loop->global_step(), 100);
+  fit.finish();
+  EXPECT_LE(*read, 404) << "one step ahead";
+  signals.reset();
+  signals.emplace();  // forgets the signal
 }
 
 TEST_F(TrainLoopTest, EpochsOfSomeStepsContinueTheInput) {
