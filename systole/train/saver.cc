@@ -166,7 +166,7 @@ void Saver::delete_checkpoint(const std::string& prefix) const {
 void Saver::recover(const std::string& directory, const std::string& base_name) {
   recovered_ = true;
   if (!file_system_.exists(directory)) return;
-  if (const auto state = read_checkpoint_state(file_system_, directory)) {
+  if (const auto state = find_checkpoint_state(file_system_, directory)) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
       if (!bundle_exists(file_system_, prefix)) continue;
       std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });

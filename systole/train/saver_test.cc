@@ -273,9 +273,30 @@ TEST_F(SaverTest, FindsCheckpointsThatTheStateDoesNotName) {
                     "warning: d/checkpoint: names 'm-200', which does not exist; found m-100, "
                     "m-10, m-9; the newest is used"));
   }
-  // Without its data a checkpoint is not whole.
+  write_file_atomically(fs_, "d/checkpoint", "\x01\xff");
+  {
+    const LogCapture log;
+    EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
+    EXPECT_THAT(log.messages(), ::testing::Contains(::testing::AllOf(
+                                    ::testing::StartsWith("warning: d/checkpoint: text of a "),
+                                    ::testing::HasSubstr("the file is ignored"))));
+  }
+  // Without its data a checkpoint is not whole, though the state names it.
+  write_checkpoint_state(
+      fs_, "d",
+      {.model_checkpoint_path = "d/m-10", .all_model_checkpoint_paths = {"d/m-9", "d/m-10"}});
+  fs_.remove("d/m-10.data-00000-of-00001");
+  {
+    const LogCapture log;
+    const RestoredCheckpoint restored = saver.restore_latest(*session_, "d");
+    EXPECT_EQ(restored.prefix, "d/m-100");
+    ASSERT_EQ(restored.damaged.size(), 1U);
+    EXPECT_THAT(restored.damaged[0], ::testing::HasSubstr("d/m-10.index names it"));
+  }
+  fs_.remove("d/checkpoint");
   fs_.remove("d/m-100.data-00000-of-00001");
-  EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/m-10");
+  EXPECT_EQ(latest_checkpoint(fs_, "d"), "d/m-9");
+  write_checkpoint_state(fs_, "d", {.model_checkpoint_path = "d/m-200"});
   for (const char* name : {"d/m-9", "d/m-10", "d/m-100"}) fs_.remove(bundle_index_path(name));
   EXPECT_EQ(error_of([&] { saver.restore_latest(*session_, "d"); }),
             "DATA_LOSS: d/checkpoint: checkpoint, got 'd/m-200', which does not exist, and no "

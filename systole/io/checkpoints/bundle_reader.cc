@@ -155,7 +155,13 @@ const BundleEntry& BundleReader::entry(std::string_view key) const {
 const RandomAccessFile& BundleReader::shard(int index) const {
   const std::lock_guard lock(mutex_);
   auto& file = shards_[static_cast<size_t>(index)];
-  if (file == nullptr) file = file_system_.open(bundle_data_path(prefix_, index, num_shards_));
+  if (file != nullptr) return *file;
+  try {
+    file = file_system_.open(bundle_data_path(prefix_, index, num_shards_));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    throw damaged("{}; {} names it", error.message(), bundle_index_path(prefix_));
+  }
   return *file;
 }
 

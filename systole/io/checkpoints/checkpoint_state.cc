@@ -41,6 +41,17 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
   return state;
 }
 
+std::optional<CheckpointState> find_checkpoint_state(FileSystem& file_system,
+                                                     const std::string& directory) {
+  try {
+    return read_checkpoint_state(file_system, directory);
+  } catch (const Error& error) {
+    if (error.code() != Code::invalid_argument) throw;
+    log_once(LogLevel::warning, "{}; the file is ignored", error.message());
+    return std::nullopt;
+  }
+}
+
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory,
                             const CheckpointState& state) {
   tensorflow::CheckpointState message;
@@ -113,7 +124,7 @@ std::string listed(const std::vector<Candidate>& candidates) {
 }  // namespace
 
 std::vector<std::string> find_checkpoints(FileSystem& file_system, const std::string& directory) {
-  const auto state = read_checkpoint_state(file_system, directory);
+  const auto state = find_checkpoint_state(file_system, directory);
   std::set<std::string> prefixes;
   if (state) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
