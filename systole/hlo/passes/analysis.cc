@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/ir/placement.h"
+#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -22,15 +24,67 @@ bool is_pure(const Computation& computation, int calls) {
   return true;
 }
 
-// A loop whose condition is the constant true never ends: without it the program would.
-bool is_endless(const Instruction& instruction) {
-  if (!instruction.is(Opcode::while_)) return false;
-  const Instruction* condition = instruction.region(0).results()[0].def;
-  return condition->is(Opcode::constant) && condition->attrs<ConstantAttrs>().value.item<bool>();
+// The index of a parameter of the region; -1 for another value.
+int parameter_of(Value value, const Computation& region) {
+  if (!value.def->is(Opcode::parameter) || &value.def->parent() != &region) return -1;
+  return value.def->attrs<ParameterAttrs>().index;
+}
+
+// Whether a value that the loop's condition uses is the same in all iterations.
+bool is_invariant(Value value, const Instruction& loop) {
+  if (&value.def->parent() != &loop.region(0) || value.def->is(Opcode::constant)) return true;
+  const int i = parameter_of(value, loop.region(0));
+  if (i < 0) return false;
+  return loop.region(1).results()[static_cast<size_t>(i)] == loop.region(1).parameter(i);
+}
+
+// The constant that the body adds to a counter that the loop's condition uses; 0 if it is no
+// counter.
+double step_of(Value value, const Instruction& loop) {
+  const int i = parameter_of(value, loop.region(0));
+  if (i < 0 || !is_integer(value.type().dtype)) return 0;
+  const Instruction& next = *loop.region(1).results()[static_cast<size_t>(i)].def;
+  const bool adds = next.is(Opcode::add);
+  if (!adds && !next.is(Opcode::subtract)) return 0;
+  Value base = next.operand(0);
+  Value step = next.operand(1);
+  if (adds && step == loop.region(1).parameter(i)) std::swap(base, step);
+  const Tensor* const number = constant_of(step);
+  if (base != loop.region(1).parameter(i) || number == nullptr || number->num_elements() != 1) {
+    return 0;
+  }
+  return adds ? number->as_double(0) : -number->as_double(0);
+}
+
+// Whether the condition becomes false: it is false, or compares a counter with a bound that the
+// counter moves towards. Sums that overflow are not considered.
+bool becomes_false(Value condition, const Instruction& loop) {
+  const Instruction& def = *condition.def;
+  if (def.is(Opcode::constant)) return !def.attrs<ConstantAttrs>().value.item<bool>();
+  if (def.is(Opcode::and_)) {
+    return becomes_false(def.operand(0), loop) || becomes_false(def.operand(1), loop);
+  }
+  if (!def.is(Opcode::compare)) return false;
+  const ComparisonDirection direction = def.attrs<CompareAttrs>().direction;
+  double step = step_of(def.operand(0), loop);
+  if (step == 0 || !is_invariant(def.operand(1), loop)) {
+    if (!is_invariant(def.operand(0), loop)) return false;
+    step = -step_of(def.operand(1), loop);
+  }
+  using enum ComparisonDirection;
+  return direction == lt || direction == le   ? step > 0
+         : direction == gt || direction == ge ? step < 0
+                                              : false;
+}
+
+// Without an endless loop the program would end, so that it must stay.
+bool may_be_endless(const Instruction& instruction) {
+  return instruction.is(Opcode::while_) &&
+         !becomes_false(instruction.region(0).results()[0], instruction);
 }
 
 bool is_pure(const Instruction& instruction, int calls) {
-  if (is_endless(instruction)) return false;
+  if (may_be_endless(instruction)) return false;
   if (instruction.traits().has(kPinned | kSideEffect | kTerminator)) return false;
   for (const auto& region : instruction.regions()) {
     if (!is_pure(*region, calls)) return false;

@@ -9,8 +9,9 @@
 namespace systole::hlo {
 
 // Returns whether the instruction may be removed if unused, merged with an equal one, and moved.
-// False if it, or an instruction in its regions or its callee, is pinned, has a side effect or ends
-// a computation (parameters and returns of regions excepted).
+// False if it, or an instruction in its regions or its callee, is pinned, has a side effect, ends a
+// computation (parameters and returns of regions excepted) or is a loop that may be endless: one
+// that does not count up or down to a bound.
 bool is_pure(const Instruction& instruction);
 
 // Returns whether its value, or that of an instruction in its regions, depends on more than

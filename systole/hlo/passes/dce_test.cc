@@ -128,7 +128,7 @@ TEST_F(DceTest, KeepsCarriedValuesThatAPinnedInstructionReads) {
 TEST_F(DceTest, RemovesALoopThatNothingReads) {
   const Value n = main_.add_parameter(kI);
   loop({b_.scalar(DType::s32, 0), n}, {}, [](Builder& b, Computation& c) {
-    return std::vector<Value>{b.add(c.parameter(0), c.parameter(0)), c.parameter(1)};
+    return std::vector<Value>{b.add(c.parameter(0), b.scalar(DType::s32, 1)), c.parameter(1)};
   });
   main_.set_results({n});
   EXPECT_TRUE(run());

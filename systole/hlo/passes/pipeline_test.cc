@@ -54,27 +54,46 @@ std::string differences_of_pass() {
   });
 }
 
-// Without the loop the program would end, with a value that it never returns.
-TEST(Passes, KeepEndlessLoops) {
+// Whether the optimizer keeps a loop that carries x, which nothing changes and the program returns,
+// and a counter j from 0. `condition` defines %t, and `step` %k, the next j.
+bool keeps_loop(const std::string& condition, const std::string& step) {
   const auto module = parse(R"(
     func.func public @main(%x: tensor<i32>) -> tensor<i32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>
       %one = stablehlo.constant dense<1> : tensor<i32>
       %r:2 = stablehlo.while(%i = %x, %j = %zero) : tensor<i32>, tensor<i32>
         cond {
-          %t = stablehlo.compare LT, %zero, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %t = stablehlo.)" +
+                            condition + R"(
           stablehlo.return %t : tensor<i1>
         } do {
-          %k = stablehlo.add %j, %one : tensor<i32>
+          %k = stablehlo.)" +
+                            step +
+                            R"( : tensor<i32>
           stablehlo.return %i, %k : tensor<i32>, tensor<i32>
         }
       return %r#0 : tensor<i32>
     })");
   optimize(*module);
   verify(*module);
-  EXPECT_TRUE(std::ranges::any_of(module->entry().instructions(), [](const Instruction* x) {
-    return x->is(Opcode::while_);
-  })) << print(*module);
+  return std::ranges::any_of(module->entry().instructions(),
+                             [](const Instruction* x) { return x->is(Opcode::while_); });
+}
+
+// Without the loop the program would end, with a value that it never returns.
+TEST(Passes, KeepLoopsThatMayBeEndless) {
+  const auto compare = [](const std::string& what) {
+    return "compare " + what + " : (tensor<i32>, tensor<i32>) -> tensor<i1>";
+  };
+  EXPECT_TRUE(keeps_loop(compare("LT, %zero, %one"), "add %j, %one"));
+  EXPECT_TRUE(keeps_loop(compare("NE, %j, %i"), "add %j, %one"));
+  EXPECT_TRUE(keeps_loop(compare("NE, %i, %zero"), "add %j, %one"));
+  EXPECT_TRUE(keeps_loop(compare("LT, %j, %i"), "subtract %j, %one"));
+  EXPECT_TRUE(keeps_loop(compare("GT, %j, %x"), "add %one, %j"));
+  EXPECT_TRUE(keeps_loop(compare("LT, %j, %i"), "multiply %j, %one"));
+  EXPECT_FALSE(keeps_loop(compare("LT, %j, %i"), "add %j, %one"));
+  EXPECT_FALSE(keeps_loop(compare("GE, %x, %j"), "add %one, %j"));
+  EXPECT_FALSE(keeps_loop(compare("GT, %j, %i"), "subtract %j, %one"));
 }
 
 TEST(Passes, KeepRandomPrograms) {
