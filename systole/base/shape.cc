@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include "systole/base/quantized_type.h"
@@ -80,6 +81,11 @@ std::string TensorType::to_string() const {
 
 bool operator==(const TensorType& a, const TensorType& b) {
   return a.dtype == b.dtype && a.shape == b.shape && same_quantization(a.quantized, b.quantized);
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
+std::ostream& operator<<(std::ostream& out, const TensorType& type) {
+  return out << type.to_string();
 }
 
 }  // namespace systole

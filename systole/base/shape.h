@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -83,6 +84,10 @@ struct TensorType {
   // Compares quantization by value.
   friend bool operator==(const TensorType& a, const TensorType& b);
 };
+
+// Print to_string().
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
+std::ostream& operator<<(std::ostream& out, const TensorType& type);
 
 }  // namespace systole
 

@@ -2,6 +2,7 @@
 // (tf.train.exponential_decay and others)
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct ExponentialDecayOptions {
 Output exponential_decay(const Input& learning_rate, const Input& global_step,
                          const Input& decay_steps, const Input& decay_rate,
                          const ExponentialDecayOptions& options = {});
+// exponential_decay(0.1, step, 1000, 0.96, true). A template, so that {} stands for no options.
+template <std::same_as<bool> Bool>
+Output exponential_decay(const Input& learning_rate, const Input& global_step,
+                         const Input& decay_steps, const Input& decay_rate, Bool staircase) {
+  return exponential_decay(learning_rate, global_step, decay_steps, decay_rate,
+                           ExponentialDecayOptions{.staircase = staircase});
+}
 
 struct NaturalExpDecayOptions {
   bool staircase = false;

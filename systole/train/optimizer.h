@@ -1,6 +1,7 @@
 // Optimizers: updates of variables from gradients. (tf.train.Optimizer)
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,11 @@ class Optimizer {
   // update_ops that belong to the loss (moving averages of batch_normalization), which TensorFlow
   // leaves to the caller. Errors: INVALID_ARGUMENT when no variable gets a gradient.
   Operation minimize(Output loss, const MinimizeOptions& options = {});
+  // minimize(loss, get_global_step()). A template, so that {} stands for no options.
+  template <std::same_as<Variable> V>
+  Operation minimize(Output loss, const V& global_step) {
+    return minimize(loss, MinimizeOptions{.global_step = global_step});
+  }
 
   // Errors: INVALID_ARGUMENT when there are no variables, or `loss` is not floating.
   virtual std::vector<GradientAndVariable> compute_gradients(

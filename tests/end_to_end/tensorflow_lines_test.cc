@@ -78,6 +78,36 @@ TEST_F(TensorFlowLines, AxesByPosition) {
   EXPECT_EQ(squeeze(split(x, 2, 1)[1], {1}).shape(), Shape({2}));
 }
 
+TEST_F(TensorFlowLines, FlagsAndValuesByPosition) {
+  const Output x = constant({{1, 2}, {3, 4}}, {.dtype = float32});
+  EXPECT_THAT(floats(matmul(x, x, true)), ElementsAre(10, 14, 14, 20));
+  EXPECT_THAT(floats(matmul(x, x, false, true)), ElementsAre(5, 11, 11, 25));
+  EXPECT_THAT(floats(one_hot(constant({1, 0}), 2, 5.0F, -1.0F)), ElementsAre(-1, 5, 5, -1));
+  EXPECT_EQ(constant(1, float32).dtype(), DType::f32);
+  EXPECT_EQ(constant({1, 2}, float32).type().to_string(), "f32[2]");
+  EXPECT_THAT(floats(exponential_decay(0.5F, constant(3), 2, 0.5F, true)), ElementsAre(0.25F));
+}
+
+TEST_F(TensorFlowLines, GradientsAndGlobalSteps) {
+  Variable w(3.0F, "w");
+  const Output loss = square(w.value());
+  const Variable step = get_or_create_global_step();
+  const Operation train_op = GradientDescentOptimizer(0.5F).minimize(loss, step);
+  const Output gradient = gradients(loss, w.value())[0];
+  EXPECT_EQ(gradients(loss, {w.value(), loss}).size(), 2U);
+  session_.run(global_variables_initializer());
+  EXPECT_EQ(session_.run(gradient).item<float>(), 6);
+  session_.run(train_op);
+  EXPECT_EQ(session_.run(step).as_double(0), 1);
+}
+
+TEST_F(TensorFlowLines, TensorsOfTheGraphPrint) {
+  const Output x = constant({1.0F, 2.5F}, {.name = "x"});
+  EXPECT_EQ(printed(x), "Tensor(\"x:0\", f32[2])");
+  EXPECT_EQ(printed(Output()), "Tensor()");
+  EXPECT_EQ(printed(x.shape()), "[2]");
+}
+
 TEST_F(TensorFlowLines, NamesByPosition) {
   EXPECT_EQ(identity(1.0F, "n").name(), "n:0");
   EXPECT_EQ(identity(1.0F, std::string("m")).name(), "m:0");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ostream>
 
 #include "systole/base/suggest.h"
 #include "systole/graph/api/node_builder.h"
@@ -42,6 +43,11 @@ const TensorType& Output::type() const {
 }
 
 std::string Output::name() const { return fmt::format("{}:{}", node_->name(), index_); }
+
+std::ostream& operator<<(std::ostream& out, const Output& output) {
+  if (!output.valid()) return out << "Tensor()";
+  return out << fmt::format("Tensor(\"{}\", {})", output.name(), output.type());
+}
 
 const std::string& Operation::name() const { return node_->name(); }
 

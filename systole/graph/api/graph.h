@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,9 @@ class Output {
   Node* node_ = nullptr;
   int index_ = 0;
 };
+
+// Prints Tensor("dense/MatMul:0", f32[?,10]).
+std::ostream& operator<<(std::ostream& out, const Output& output);
 
 }  // namespace systole
 

@@ -88,6 +88,17 @@ Output constant(std::initializer_list<std::initializer_list<T>> rows,
   return constant(Input(positional::constant_tensor(shape, values, options.dtype), where), options);
 }
 
+// With the dtype by position: constant(1, float32).
+template <std::same_as<DType> D>
+Output constant(const Input& value, D dtype) {
+  return constant(value, ConstantOptions{.dtype = dtype});
+}
+template <ConstantElement T, std::same_as<DType> D>
+Output constant(std::initializer_list<T> values, D dtype,
+                Input::Where where = Input::Where::current()) {
+  return constant(std::vector<T>(values), ConstantOptions{.dtype = dtype}, where);
+}
+
 // -- Names.
 
 // identity(x, "n"). By value and no templates: an Activation can still be made of `identity`.
@@ -253,6 +264,19 @@ inline Output stack(const InputList& values, int64_t axis) {
 }
 inline std::vector<Output> split(const Input& value, int64_t num, int64_t axis) {
   return split(value, num, SplitOptions{.axis = axis});
+}
+
+// -- Flags and values. Templates, so that {} stands for no options.
+
+template <std::same_as<bool> Bool>
+Output matmul(const Input& a, const Input& b, Bool transpose_a, bool transpose_b = false) {
+  return matmul(a, b, MatMulOptions{.transpose_a = transpose_a, .transpose_b = transpose_b});
+}
+template <class T>
+requires std::is_arithmetic_v<T> Output one_hot(const Input& indices, int64_t depth, T on_value,
+                                                double off_value = 0) {
+  return one_hot(indices, depth,
+                 OneHotOptions{.on_value = static_cast<double>(on_value), .off_value = off_value});
 }
 
 // -- Cross entropies take keywords only, as TensorFlow's do: labels and logits are easy to swap.

@@ -19,5 +19,14 @@ struct GradientsOptions {
 // names the node and op on the way that has no gradient, or a y that is not floating.
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                               const GradientsOptions& options = {});
+// gradients(loss, w), gradients(loss, {w, b}).
+inline std::vector<Output> gradients(const Output& y, const Output& x,
+                                     const GradientsOptions& options = {}) {
+  return gradients(std::vector<Output>{y}, std::vector<Output>{x}, options);
+}
+inline std::vector<Output> gradients(const Output& y, const std::vector<Output>& xs,
+                                     const GradientsOptions& options = {}) {
+  return gradients(std::vector<Output>{y}, xs, options);
+}
 
 }  // namespace systole
