@@ -11,21 +11,6 @@
 namespace systole::hlo::bytecode {
 namespace {
 
-DecodedAttribute read_builtin_dictionary(ByteReader& reader, AttributeReader& attributes) {
-  DecodedAttribute result;
-  result.kind = AttributeKind::dictionary;
-  const size_t count = reader.count("attributes of a dictionary");
-  for (size_t i = 0; i < count; ++i) {
-    const DecodedAttribute& name =
-        attributes.attribute(reader.varint("name of an attribute"), reader);
-    if (name.kind != AttributeKind::string)
-      throw reader.error("name of an attribute, got {}, expected a string", name.text);
-    result.entries.emplace_back(name.string, reader.varint("attribute"));
-  }
-  result.text = dictionary_text(result, attributes, reader);
-  return result;
-}
-
 // @f, or @f::@g.
 DecodedAttribute read_symbol(ByteReader& reader, AttributeReader& attributes) {
   DecodedAttribute result;
@@ -95,7 +80,7 @@ DecodedAttribute read_builtin_attribute(ByteReader& reader, AttributeReader& att
     case BuiltinAttr::array:
       return read_array(reader, attributes);
     case BuiltinAttr::dictionary:
-      return read_builtin_dictionary(reader, attributes);
+      return read_dictionary(reader, attributes);
     case BuiltinAttr::string:
       return read_string(reader, attributes);
     case BuiltinAttr::typed_string:

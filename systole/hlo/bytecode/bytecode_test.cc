@@ -201,6 +201,22 @@ TEST(Bytecode, ReadsWhatMlirWrites) {
   }
 }
 
+// As MLIR does, in whatever order the entries are written.
+TEST(Bytecode, DictionariesAreSortedByName) {
+  const auto module = parse(R"(func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = {alpha = 1 : i32, beta = 2 : i32}} : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  })");
+  std::string bytes = write_bytecode(*module);
+  const size_t at = bytes.find("alpha");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'z';
+  const auto sorted = read_bytecode(bytes);
+  EXPECT_THAT(print(*sorted), ::testing::HasSubstr("{beta = 2 : i32, zlpha = 1 : i32}"));
+  const std::string again = write_bytecode(*sorted);
+  EXPECT_EQ(write_bytecode(*read_bytecode(again)), again);
+}
+
 TEST(Bytecode, ErrorsOfProgramsNameTheOffsetOfTheOp) {
   auto module = parse(R"(func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.custom_call @f(%a) {has_side_effect = true} : (tensor<2xf32>) -> tensor<2xf32>

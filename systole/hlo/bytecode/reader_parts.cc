@@ -1,5 +1,7 @@
 #include "systole/hlo/bytecode/reader_parts.h"
 
+#include <algorithm>
+
 #include "systole/hlo/bytecode/element_types.h"
 #include "systole/hlo/text/lexer.h"
 
@@ -89,6 +91,9 @@ DecodedAttribute read_array(ByteReader& reader, AttributeReader& attributes) {
   return array;
 }
 
+namespace {
+
+// "{a = 1 : i64, b}"
 std::string dictionary_text(const DecodedAttribute& dictionary, AttributeReader& attributes,
                             const ByteReader& at) {
   std::string text = "{";
@@ -100,6 +105,24 @@ std::string dictionary_text(const DecodedAttribute& dictionary, AttributeReader&
     if (value.kind != AttributeKind::unit) text += " = " + value.text;
   }
   return text + "}";
+}
+
+}  // namespace
+
+DecodedAttribute read_dictionary(ByteReader& reader, AttributeReader& attributes) {
+  DecodedAttribute result;
+  result.kind = AttributeKind::dictionary;
+  const size_t count = reader.count("attributes of a dictionary");
+  for (size_t i = 0; i < count; ++i) {
+    const DecodedAttribute& name =
+        attributes.attribute(reader.varint("name of an attribute"), reader);
+    if (name.kind != AttributeKind::string)
+      throw reader.error("name of an attribute, got {}, expected a string", name.text);
+    result.entries.emplace_back(name.string, reader.varint("attribute"));
+  }
+  std::ranges::stable_sort(result.entries, {}, [](const auto& entry) { return entry.first; });
+  result.text = dictionary_text(result, attributes, reader);
+  return result;
 }
 
 DecodedAttribute read_string(ByteReader& reader, const AttributeReader& attributes) {

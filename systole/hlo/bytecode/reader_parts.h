@@ -29,9 +29,8 @@ DecodedType read_type_list(ByteReader& reader, AttributeReader& attributes, std:
 // The bits of a floating-point number of that type.
 uint64_t read_float_bits(ByteReader& reader, int width);
 DecodedType plain_type(std::string text);
-// "{a = 1 : i64, b}"
-std::string dictionary_text(const DecodedAttribute& dictionary, AttributeReader& attributes,
-                            const ByteReader& at);
+// Reads a dictionary of VHLO or of the builtin dialect. Its entries are sorted by name, as in MLIR.
+DecodedAttribute read_dictionary(ByteReader& reader, AttributeReader& attributes);
 // "[1, 2]"
 std::string list_text(const std::vector<int64_t>& values);
 std::vector<int64_t> read_signed_list(ByteReader& reader);

@@ -44,21 +44,6 @@ DecodedAttribute read_api_version(ByteReader& reader) {
   return plain_attribute(fmt::format("{} : i32", version));
 }
 
-DecodedAttribute read_vhlo_dictionary(ByteReader& reader, AttributeReader& attributes) {
-  DecodedAttribute result;
-  result.kind = AttributeKind::dictionary;
-  const size_t count = reader.count("attributes of a dictionary");
-  for (size_t i = 0; i < count; ++i) {
-    const DecodedAttribute& name =
-        attributes.attribute(reader.varint("name of an attribute"), reader);
-    if (name.kind != AttributeKind::string)
-      throw reader.error("name of an attribute, got {}, expected a string", name.text);
-    result.entries.emplace_back(name.string, reader.varint("attribute"));
-  }
-  result.text = dictionary_text(result, attributes, reader);
-  return result;
-}
-
 DecodedAttribute read_alias(ByteReader& reader) {
   const std::string outputs = list_text(read_signed_list(reader));
   const int64_t operand = reader.signed_varint("operand of an alias");
@@ -204,7 +189,7 @@ DecodedAttribute read_vhlo_attribute(ByteReader& reader, AttributeReader& attrib
     case VhloAttr::custom_call_api_version:
       return read_api_version(reader);
     case VhloAttr::dictionary:
-      return read_vhlo_dictionary(reader, attributes);
+      return read_dictionary(reader, attributes);
     case VhloAttr::fft_type:
       return read_enum<FftType>(reader);
     case VhloAttr::floating:

@@ -171,7 +171,7 @@ class Reader {
     if (floating || width < 1) return false;
     if (value == nullptr || width > 63) return !is_unsigned || value == nullptr || *value >= 0;
     const int64_t lowest = is_unsigned ? 0 : -(int64_t{1} << (width - 1));
-    const int64_t highest = (int64_t{1} << (is_signed ? width - 1 : width)) - 1;
+    const auto highest = static_cast<int64_t>((uint64_t{1} << (is_signed ? width - 1 : width)) - 1);
     return *value >= lowest && *value <= highest;
   }
 

@@ -665,6 +665,8 @@ TEST(TextImport, NumbersFitTheirTypes) {
                                 "1.5 : i32", "1.5 : index", "3 : i", "3 : none", "1 : i0"}) {
     EXPECT_THAT(error(bad), ::testing::HasSubstr("got a number that is no value of type")) << bad;
   }
+  EXPECT_EQ(error("9223372036854775807 : i63"), "no error");
+  EXPECT_THAT(error("4611686018427387904 : si63"), ::testing::HasSubstr("no value of type"));
   EXPECT_THAT(error("#nothing"), ::testing::HasSubstr("got the alias '#nothing'"));
 }
 

@@ -11,7 +11,9 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr uint64_t kMaxBytes = uint64_t{1} << 28;  // of one constant or tile
+constexpr int64_t kMaxArray = 512;
+constexpr uint64_t kMaxTile = kMaxArray * kMaxArray;  // bytes
+constexpr uint64_t kMaxBytes = uint64_t{1} << 28;     // of a constant; of all repetitions
 
 std::vector<std::string_view> words_of(std::string_view line) {
   line = line.substr(0, line.find(';'));
@@ -84,7 +86,7 @@ class ProgramParser {
   void directive(std::string_view name, std::span<const std::string_view> words) {
     bytes_ = nullptr;
     if (name == ".array") {
-      program_.array = static_cast<int>(number(name, only(name, words), 512));
+      program_.array = static_cast<int>(number(name, only(name, words), kMaxArray));
     } else if (name == ".rounding") {
       const std::string_view mode = only(name, words);
       if (mode != "tflite" && mode != "single")
@@ -108,8 +110,10 @@ class ProgramParser {
       const auto [entry, added] = program_.tiles.try_emplace(static_cast<uint32_t>(where));
       if (!added) fail(".tile {}, got two, expected one", where);
       bytes_ = &entry->second;
+      max_bytes_ = kMaxTile;
     } else {
       bytes_ = &program_.constants.emplace_back(Constant{static_cast<uint64_t>(where), {}}).bytes;
+      max_bytes_ = kMaxBytes;
     }
     append_bytes(words.subspan(1));
   }
@@ -131,8 +135,14 @@ class ProgramParser {
       }
       const int64_t times =
           hex.size() == word.size() ? 1 : number("repetitions", count, int64_t{kMaxBytes});
-      if (bytes_->size() + part.size() * static_cast<uint64_t>(times) > kMaxBytes) {
-        fail("bytes, got more than {}, expected at most that", kMaxBytes);
+      const uint64_t added = part.size() * static_cast<uint64_t>(times);
+      if (bytes_->size() + added > max_bytes_) {
+        fail("bytes, got more than {}, expected at most that", max_bytes_);
+      }
+      if (times > 1) repeated_ += added;
+      if (repeated_ > kMaxBytes) {
+        fail("repetitions, got more than {} bytes in the program, expected at most that",
+             kMaxBytes);
       }
       for (int64_t i = 0; i < times; ++i) *bytes_ += part;
     }
@@ -240,6 +250,8 @@ class ProgramParser {
   int64_t line_ = 0;
   Program program_;
   std::string* bytes_ = nullptr;  // what '+' continues
+  uint64_t max_bytes_ = 0;        // of it
+  uint64_t repeated_ = 0;         // bytes that a short text may request
 };
 
 }  // namespace

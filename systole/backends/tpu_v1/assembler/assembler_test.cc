@@ -136,6 +136,9 @@ TEST(Assembler, ErrorsNameTheLine) {
   EXPECT_THAT(error("+ 00"), HasSubstr("no .tile or .constant"));
   EXPECT_THAT(error(".tile 1 0"), HasSubstr("expected pairs of hexadecimal digits"));
   EXPECT_THAT(error(".tile 1 00*99999999999"), HasSubstr("repetitions, got"));
+  EXPECT_THAT(error(".tile 1 00*262145"), HasSubstr("bytes, got more than 262144"));
+  EXPECT_THAT(error(".constant 0 00*268435456\n.constant 1 00*2"),
+              HasSubstr("repetitions, got more than 268435456 bytes in the program"));
   EXPECT_THAT(error(".foo"), HasSubstr("directive, got '.foo'"));
 }
 
