@@ -24,7 +24,8 @@ bool is_event_file(std::string_view name) {
   return name.find("tfevents") != std::string_view::npos && !name.ends_with(".profile-empty");
 }
 
-// The name of what is below the directory `name`. "." is the log directory itself.
+// Returns the name of `entry` in the directory `name`. Names are relative to the log directory,
+// ".".
 std::string join_name(const std::string& name, const std::string& entry) {
   return name == "." ? entry : fmt::format("{}/{}", name, entry);
 }

@@ -33,7 +33,8 @@ struct StackOptions {
   // true: a batch of another size is an error, with advice. false: the stack ends before it.
   bool fixed = true;
   IteratorOptions iterator = {};
-  // Once it returns true, next() returns after one step. Called on the thread of the feed.
+  // Called on the feed's thread after each step. Once it returns true, a stack ends with the step
+  // that is being read.
   std::function<bool()> stop = nullptr;
 };
 
@@ -55,11 +56,11 @@ class StepFeed {
   void set_max_steps(int64_t max_steps);
 
   // Returns the batches of up to `steps` steps, at most max_steps; nullopt at the end of input.
-  // Returns fewer before the end, before a batch of another size, before an error, after stop(),
-  // and if the `ahead` of the preceding call was less. `ahead` is the number of steps that the next
-  // call will ask for; they are read meanwhile (0: none). Stacks are 64-byte aligned and unchanged
-  // until the next call. Errors: those of the data sets, in their place; the next call skips the
-  // step that failed.
+  // Returns fewer before the end, before a batch of another size, before an error, once
+  // StackOptions::stop has returned true, and if the `ahead` of the preceding call was less.
+  // `ahead` is the number of steps that the next call will ask for; they are read meanwhile (0:
+  // none). Stacks are 64-byte aligned and unchanged until the next call. Errors: those of the data
+  // sets, in their place; the next call skips the step that failed.
   std::optional<StackedSteps> next(int64_t steps, int64_t ahead = 0);
 
   // Returns the state from which to continue after the steps that next() returned; it contains the

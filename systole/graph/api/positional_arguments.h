@@ -88,7 +88,7 @@ Output constant(std::initializer_list<std::initializer_list<T>> rows,
   return constant(Input(positional::constant_tensor(shape, values, options.dtype), where), options);
 }
 
-// With the dtype by position: constant(1, float32).
+// constant(1, float32) is constant(1, {.dtype = float32}).
 template <std::same_as<DType> D>
 Output constant(const Input& value, D dtype) {
   return constant(value, ConstantOptions{.dtype = dtype});

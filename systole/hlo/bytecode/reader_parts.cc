@@ -1,6 +1,7 @@
 #include "systole/hlo/bytecode/reader_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "systole/hlo/bytecode/element_types.h"
 #include "systole/hlo/text/lexer.h"
@@ -120,7 +121,7 @@ DecodedAttribute read_dictionary(ByteReader& reader, AttributeReader& attributes
       throw reader.error("name of an attribute, got {}, expected a string", name.text);
     result.entries.emplace_back(name.string, reader.varint("attribute"));
   }
-  std::ranges::stable_sort(result.entries, {}, [](const auto& entry) { return entry.first; });
+  std::ranges::stable_sort(result.entries, {}, &std::pair<std::string, uint64_t>::first);
   result.text = dictionary_text(result, attributes, reader);
   return result;
 }

@@ -29,7 +29,8 @@ DecodedType read_type_list(ByteReader& reader, AttributeReader& attributes, std:
 // The bits of a floating-point number of that type.
 uint64_t read_float_bits(ByteReader& reader, int width);
 DecodedType plain_type(std::string text);
-// Reads a dictionary of VHLO or of the builtin dialect. Its entries are sorted by name, as in MLIR.
+// Reads a dictionary attribute of VHLO or of the builtin dialect, and sorts its entries by name, as
+// MLIR does.
 DecodedAttribute read_dictionary(ByteReader& reader, AttributeReader& attributes);
 // "[1, 2]"
 std::string list_text(const std::vector<int64_t>& values);

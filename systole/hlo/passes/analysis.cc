@@ -30,7 +30,7 @@ int parameter_of(Value value, const Computation& region) {
   return value.def->attrs<ParameterAttrs>().index;
 }
 
-// Whether a value that the loop's condition uses is the same in all iterations.
+// Returns whether an operand of the loop's condition has the same value in all iterations.
 bool is_invariant(Value value, const Instruction& loop) {
   if (&value.def->parent() != &loop.region(0) || value.def->is(Opcode::constant)) return true;
   const int i = parameter_of(value, loop.region(0));
@@ -38,8 +38,8 @@ bool is_invariant(Value value, const Instruction& loop) {
   return loop.region(1).results()[static_cast<size_t>(i)] == loop.region(1).parameter(i);
 }
 
-// The constant that the body adds to a counter that the loop's condition uses; 0 if it is no
-// counter.
+// Returns the constant that each iteration adds to an operand of the loop's condition; 0 if it adds
+// none.
 double step_of(Value value, const Instruction& loop) {
   const int i = parameter_of(value, loop.region(0));
   if (i < 0 || !is_integer(value.type().dtype)) return 0;
@@ -56,8 +56,8 @@ double step_of(Value value, const Instruction& loop) {
   return adds ? number->as_double(0) : -number->as_double(0);
 }
 
-// Whether the condition becomes false: it is false, or compares a counter with a bound that the
-// counter moves towards. Sums that overflow are not considered.
+// Returns whether the condition is sure to become false: it is the constant false, or it compares a
+// counter with a bound that each iteration brings closer. Ignores overflow of the counter.
 bool becomes_false(Value condition, const Instruction& loop) {
   const Instruction& def = *condition.def;
   if (def.is(Opcode::constant)) return !def.attrs<ConstantAttrs>().value.item<bool>();
@@ -77,7 +77,7 @@ bool becomes_false(Value condition, const Instruction& loop) {
                                               : false;
 }
 
-// Without an endless loop the program would end, so that it must stay.
+// Such a loop must stay: without it a program that never ends would end.
 bool may_be_endless(const Instruction& instruction) {
   return instruction.is(Opcode::while_) &&
          !becomes_false(instruction.region(0).results()[0], instruction);

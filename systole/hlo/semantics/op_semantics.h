@@ -118,8 +118,8 @@ std::span<const NamedSemantics> all_semantics();
 
 const OpSemantics& semantics_of(Opcode opcode);
 
-// Return OpSemantics::quantized and OpSemantics::replicas of the opcode. Where its file states
-// none, the default follows from the opcode's traits.
+// Return the fields `quantized` and `replicas` of the opcode's OpSemantics. A field that the op's
+// file does not set follows from the opcode's traits.
 OpQuantization quantization_of(Opcode opcode);
 AcrossReplicas across_replicas(Opcode opcode);
 

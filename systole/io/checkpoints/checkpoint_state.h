@@ -25,8 +25,8 @@ struct CheckpointState {
 std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory);
 
-// As read_checkpoint_state. Returns nullopt and logs a warning, once a process, if the file holds
-// something else.
+// As read_checkpoint_state. Returns nullopt and logs a warning, once a process, if the file cannot
+// be parsed.
 std::optional<CheckpointState> find_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory);
 
@@ -39,8 +39,7 @@ void write_checkpoint_state(FileSystem& file_system, const std::string& director
 // the latest that the file `checkpoint` names, then all others that it names or that lie in the
 // directory, newest first (by the number at the end of the name, then by time). A checkpoint is
 // whole if its index and all of its data files exist. Logs a warning, once a process, if the file
-// is missing, holds something else, or names a latest checkpoint that does not exist while others
-// do.
+// is missing, cannot be parsed, or names a latest checkpoint that does not exist while others do.
 std::vector<std::string> find_checkpoints(FileSystem& file_system, const std::string& directory);
 
 // Returns the first of find_checkpoints, or "". (tf.train.latest_checkpoint)

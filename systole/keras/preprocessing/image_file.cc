@@ -52,7 +52,7 @@ std::vector<ResizeTaps> resize_taps(int64_t from, int64_t to, const ResizeFilter
   const double support = filter.support * width;
   std::vector<ResizeTaps> all;
   for (int64_t i = 0; i < to; ++i) {
-    // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow's rounding
+    // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow adds 0.5 and truncates
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     ResizeTaps taps{.first = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0),
                     .weights = {}};

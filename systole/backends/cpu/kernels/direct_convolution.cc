@@ -38,7 +38,7 @@ struct DirectSizes {
 
   // Returns the elements of a padded image line that the windows of one output row read.
   int64_t line() const { return ((columns - 1) * column_stride + kernel_width) * features; }
-  // Returns the elements that one row of a window reads. They are contiguous in the line.
+  // Returns the number of consecutive elements of an image line that one kernel row covers.
   int64_t depth() const { return kernel_width * features; }
   // Returns the number of image lines that `count` output rows read.
   int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
@@ -180,8 +180,9 @@ void compute_pixels(const PixelPanel&) {}
 
 #endif
 
-// Computes the output in panels of 14 columns by 32 features, whose sums stay in registers. A task
-// first copies the padded lines of the image that it reads, few enough for the second-level cache.
+// Computes the output in panels of 14 columns by 32 features, and keeps a panel's sums in
+// registers. Each task first copies the image lines that it reads, with padding, to a buffer that
+// fits in the second-level cache.
 class DirectConvolution : public Kernel {
  public:
   explicit DirectConvolution(const DirectSizes& sizes) : s_(sizes), places_(window_places(sizes)) {
@@ -242,8 +243,8 @@ class DirectConvolution : public Kernel {
     }
   }
 
-  // Computes one output row. Skips the kernel's rows that lie in the padding above or below the
-  // image: they add zero.
+  // Computes one output row. Skips kernel rows that lie in the zero padding above or below the
+  // image.
   void run_row(const float* lines, int64_t row, const float* kernel, float* output) const {
     const int64_t top = row * s_.row_stride - s_.low_rows;
     const int64_t begin = std::clamp<int64_t>(-top, 0, s_.kernel_height);

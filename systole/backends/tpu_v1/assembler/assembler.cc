@@ -11,9 +11,9 @@ namespace systole::tpu_v1 {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr int64_t kMaxArray = 512;
-constexpr uint64_t kMaxTile = kMaxArray * kMaxArray;  // bytes
-constexpr uint64_t kMaxBytes = uint64_t{1} << 28;     // of a constant; of all repetitions
+constexpr int64_t kMaxTextArray = 512;                        // less than kMaxArray
+constexpr uint64_t kMaxTile = kMaxTextArray * kMaxTextArray;  // bytes
+constexpr uint64_t kMaxBytes = uint64_t{1} << 28;  // of a constant; of all words with a count
 
 std::vector<std::string_view> words_of(std::string_view line) {
   line = line.substr(0, line.find(';'));
@@ -86,7 +86,7 @@ class ProgramParser {
   void directive(std::string_view name, std::span<const std::string_view> words) {
     bytes_ = nullptr;
     if (name == ".array") {
-      program_.array = static_cast<int>(number(name, only(name, words), kMaxArray));
+      program_.array = static_cast<int>(number(name, only(name, words), kMaxTextArray));
     } else if (name == ".rounding") {
       const std::string_view mode = only(name, words);
       if (mode != "tflite" && mode != "single")
@@ -251,7 +251,7 @@ class ProgramParser {
   Program program_;
   std::string* bytes_ = nullptr;  // what '+' continues
   uint64_t max_bytes_ = 0;        // of it
-  uint64_t repeated_ = 0;         // bytes that a short text may request
+  uint64_t repeated_ = 0;         // bytes of words with a count, such as 00*64
 };
 
 }  // namespace

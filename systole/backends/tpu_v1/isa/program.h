@@ -23,8 +23,8 @@
 namespace systole::tpu_v1 {
 
 inline constexpr uint32_t kProgramVersion = 1;
-// The least and the most rows of the matrix unit, which has as many columns. TPU v1 has 256 by 256.
-// Figure 11 of the paper scales both up to 4 times.
+// Limits of the number of rows of the matrix unit, which is square. TPU v1 has 256; figure 11 of
+// the paper scales it to up to 4 times as many.
 inline constexpr int kMinArray = 4;
 inline constexpr int kMaxArray = 1024;
 
