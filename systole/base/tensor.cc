@@ -25,6 +25,8 @@ class TensorBuffer {
   }
   explicit TensorBuffer(void* lent)
       : data_(static_cast<std::byte*>(lent)), bytes_(0), is_lent_(true) {}
+  TensorBuffer(void* adopted, std::shared_ptr<const void> owner)
+      : data_(static_cast<std::byte*>(adopted)), bytes_(0), owner_(std::move(owner)) {}
   ~TensorBuffer() {
     std::destroy_n(strings(), strings_);
     if (bytes_ > sizeof(inline_)) free_block(data_, bytes_);
@@ -44,6 +46,7 @@ class TensorBuffer {
   size_t bytes_;
   size_t strings_ = 0;
   bool is_lent_ = false;
+  std::shared_ptr<const void> owner_ = {};
 };
 
 Tensor::Tensor(DType dtype, Shape shape) : shape_(std::move(shape)), dtype_(dtype) {
@@ -90,6 +93,12 @@ Tensor Tensor::view(DType dtype, Shape shape, void* data) {
 Tensor Tensor::lent(DType dtype, Shape shape, void* data) {
   Tensor result = view(dtype, std::move(shape), data);
   result.buffer_ = std::make_shared<TensorBuffer>(data);
+  return result;
+}
+
+Tensor Tensor::adopt(DType dtype, Shape shape, void* data, std::shared_ptr<const void> owner) {
+  Tensor result = view(dtype, std::move(shape), data);
+  result.buffer_ = std::make_shared<TensorBuffer>(data, std::move(owner));
   return result;
 }
 

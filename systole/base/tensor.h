@@ -79,6 +79,10 @@ class Tensor {
   // result lives, such as a place in a stack of batches. Unlike with view(), the result may be
   // written to: it is unique() until it is copied.
   static Tensor lent(DType dtype, Shape shape, void* data);
+  // Wraps writable memory of numbers, such as memory that processes share, and keeps `owner` until
+  // the last copy of the result is gone. A client may take the memory over, as it may that of a
+  // tensor that was allocated here. `data` is 64-byte aligned.
+  static Tensor adopt(DType dtype, Shape shape, void* data, std::shared_ptr<const void> owner);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }

@@ -97,6 +97,20 @@ TEST(TensorTest, InTheCallersMemory) {
   EXPECT_EQ(copy.as_double(1), 9);
 }
 
+TEST(TensorTest, AdoptsMemoryUntilTheLastCopyIsGone) {
+  const auto owner = std::make_shared<std::vector<float>>(4, 2.0F);
+  Tensor adopted = Tensor::adopt(DType::f32, {2, 2}, owner->data(), owner);
+  EXPECT_TRUE(adopted.unique());
+  EXPECT_FALSE(adopted.is_lent());
+  adopted.data<float>()[3] = 5;
+  EXPECT_EQ((*owner)[3], 5);
+  Tensor row = adopted.slice(1, 2);
+  adopted = Tensor();
+  EXPECT_EQ(owner.use_count(), 2);
+  row = Tensor();
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 TEST(TensorTest, Errors) {
   EXPECT_EQ(error_of([] {
               Tensor(DType::f32, {kUnknown, 2});
