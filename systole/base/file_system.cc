@@ -99,26 +99,53 @@ void read_exactly(const RandomAccessFile& file, uint64_t offset, size_t size, vo
   }
 }
 
-std::string read_file(const RandomAccessFile& file) {
-  std::string contents(file.size(), '\0');
+std::string read_file(const RandomAccessFile& file, uint64_t max_bytes) {
+  const uint64_t size = file.size();
+  if (size > max_bytes) {
+    throw make_error(Code::data_loss, "{}: size, got {} bytes, expected at most {}", file.path(),
+                     size, max_bytes);
+  }
+  std::string contents;
+  try {
+    contents.resize(size);
+  } catch (const std::exception&) {  // bad_alloc, or length_error
+    throw make_error(Code::resource_exhausted,
+                     "{}: size, got {} bytes, for which there is no memory", file.path(), size);
+  }
   contents.resize(file.read(0, contents.size(), contents.data()));
   return contents;
 }
 
-std::string read_file(FileSystem& file_system, const std::string& path) {
-  return read_file(*file_system.open(path));
+std::string read_file(FileSystem& file_system, const std::string& path, uint64_t max_bytes) {
+  return read_file(*file_system.open(path), max_bytes);
 }
 
-void remove_tree(FileSystem& file_system, const std::string& path) {
-  if (!file_system.exists(path)) return;
-  if (file_system.stat(path).is_directory) {
-    for (const std::string& name : file_system.list(path)) {
-      remove_tree(file_system, join_path(path, name));
-    }
-    // A directory of a bucket ends with its last file.
-    if (!file_system.exists(path)) return;
+namespace {
+
+// Removes a file, a link or an empty directory. Returns false for a directory with files in it.
+bool removed_alone(FileSystem& file_system, const std::string& path) {
+  try {
+    file_system.remove(path);
+  } catch (const Error& error) {
+    if (error.code() == Code::not_found) return true;
+    if (error.code() != Code::failed_precondition) throw;
+    return false;
   }
-  file_system.remove(path);
+  return true;
+}
+
+}  // namespace
+
+void remove_tree(FileSystem& file_system, const std::string& path) {
+  // Not stat(): it would follow a link, and the directory behind it is not part of the tree.
+  if (removed_alone(file_system, path)) return;
+  for (const std::string& name : file_system.list(path)) {
+    remove_tree(file_system, join_path(path, name));
+  }
+  // A directory of a bucket ends with its last file.
+  if (!removed_alone(file_system, path)) {
+    throw failed_precondition("{}: cannot remove, got files that appeared meanwhile", path);
+  }
 }
 
 std::string_view path_scheme(std::string_view path) {

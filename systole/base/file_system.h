@@ -104,11 +104,17 @@ void write_file_atomically(FileSystem& file_system, const std::string& path,
 
 // Reads all of [offset, offset + size). Errors: DATA_LOSS when the file ends before.
 void read_exactly(const RandomAccessFile& file, uint64_t offset, size_t size, void* out);
-// The whole file.
-std::string read_file(const RandomAccessFile& file);
-std::string read_file(FileSystem& file_system, const std::string& path);
+// What read_file() reads at most unless told otherwise: protobuf's limit of a message.
+inline constexpr uint64_t kMaxWholeFileBytes = (uint64_t{1} << 31U) - 1;
+// The whole file. `max_bytes` is what its format allows: a larger one is DATA_LOSS before any
+// memory is allocated, as a file with holes may report any size. Errors: RESOURCE_EXHAUSTED if the
+// memory does not suffice.
+std::string read_file(const RandomAccessFile& file, uint64_t max_bytes = kMaxWholeFileBytes);
+std::string read_file(FileSystem& file_system, const std::string& path,
+                      uint64_t max_bytes = kMaxWholeFileBytes);
 
-// Removes a file or a directory with all in it; nothing happens when it is not there.
+// Removes a file or a directory with all in it; nothing happens when it is not there. Removes
+// symbolic links, not what they point to.
 void remove_tree(FileSystem& file_system, const std::string& path);
 
 // Returns the scheme of a path: "gs" for "gs://bucket/a", "" for a path without one. A scheme is a

@@ -272,14 +272,5 @@ TEST(FileSystemsTest, OneRegistrationAddsAScheme) {
               StartsWith("FAILED_PRECONDITION: mem://a: rename, got 'test+1://b'"));
 }
 
-TEST(LocalFileSystemTest, ADiskThatIsFull) {
-  FileSystem& fs = local_file_system();
-  if (!fs.exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  const auto file = fs.create("/dev/full");
-  file->append("x");
-  EXPECT_EQ(code_of([&] { file->flush(); }), Code::resource_exhausted);
-  EXPECT_EQ(code_of([&] { file->append("y"); }), Code::failed_precondition);
-}
-
 }  // namespace
 }  // namespace systole

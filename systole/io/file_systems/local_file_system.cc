@@ -1,59 +1,21 @@
 #include "systole/io/file_systems/local_file_system.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
+
+#include "systole/base/open_file.h"
 
 namespace systole {
 namespace {
 
 constexpr size_t kFileBufferBytes = 64 * 1024;
 constexpr off_t kWriteBackBytes = 8 << 20;
-
-Code code_of(int error) {
-  switch (error) {
-    case ENOENT:
-      return Code::not_found;
-    case EEXIST:
-      return Code::already_exists;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Code::permission_denied;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return Code::resource_exhausted;
-    case EISDIR:
-    case ENOTDIR:
-    case ENOTEMPTY:
-    case EXDEV:
-    case ETXTBSY:
-      return Code::failed_precondition;
-    case EINVAL:
-    case ENAMETOOLONG:
-    case ELOOP:
-      return Code::invalid_argument;
-    default:
-      return Code::unavailable;
-  }
-}
-
-// `what` is the failed operation: "cannot open".
-Error system_error(const std::string& path, std::string_view what, int error = errno) {
-  return make_error(code_of(error), "{}: {}, got '{}'", path, what,
-                    std::generic_category().message(error));
-}
 
 constexpr std::string_view kFileScheme = "file://";
 
@@ -74,35 +36,10 @@ auto retried(Call&& call) {
   }
 }
 
-// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags, std::string_view what)
-      : value_(retried([&] { return ::open(system_path(path), flags | O_CLOEXEC, 0666); })) {
-    if (value_ < 0) throw system_error(path, what);
-  }
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return value_; }
-  int release() { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
-
 class LocalReader final : public RandomAccessFile {
  public:
-  explicit LocalReader(const std::string& path)
-      : path_(path), file_(path, O_RDONLY, "cannot open") {
-    struct stat info {};
-    if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot open");
-    // open() accepts a directory; only the first read would fail.
-    if (S_ISDIR(info.st_mode)) throw system_error(path_, "cannot open", EISDIR);
-  }
+  LocalReader(std::string path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   size_t read(uint64_t offset, size_t size, void* out) const override {
     size_t done = 0;
@@ -112,7 +49,7 @@ class LocalReader final : public RandomAccessFile {
                        static_cast<off_t>(offset + done));
       });
       if (got < 0) {
-        throw system_error(path_, fmt::format("cannot read at offset {}", offset + done));
+        throw file_error(path_, fmt::format("cannot read at offset {}", offset + done));
       }
       if (got == 0) break;
       done += static_cast<size_t>(got);
@@ -122,7 +59,7 @@ class LocalReader final : public RandomAccessFile {
 
   uint64_t size() const override {
     struct stat info {};
-    if (::fstat(file_.get(), &info) != 0) throw system_error(path_, "cannot stat");
+    if (::fstat(file_.get(), &info) != 0) throw file_error(path_, "cannot stat");
     return static_cast<uint64_t>(info.st_size);
   }
 
@@ -130,13 +67,13 @@ class LocalReader final : public RandomAccessFile {
 
  private:
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 class LocalWriter final : public WritableFile {
  public:
-  explicit LocalWriter(const std::string& path)
-      : path_(path), file_(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot create") {}
+  LocalWriter(std::string path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   ~LocalWriter() override {
     try {
@@ -186,7 +123,7 @@ class LocalWriter final : public WritableFile {
   }
 
   [[noreturn]] void fail(std::string_view what) {
-    const Error error = system_error(path_, what);
+    const Error error = file_error(path_, what);
     failed_ = true;
     throw error;
   }
@@ -208,33 +145,66 @@ class LocalWriter final : public WritableFile {
   }
 
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
   std::string buffer_;
   off_t written_ = 0;  // bytes
   off_t begun_ = 0;    // of these, those on their way to the disk
   bool failed_ = false;
 };
 
+// Passes the path as system calls take it; errors show it as it was given.
+FileDescriptor open_local(const std::string& path, const OpenFileOptions& options) {
+  const std::string local = system_path(path);
+  try {
+    return open_file(local, options);
+  } catch (const Error& error) {
+    throw Error(error.code(), path + error.message().substr(local.size()));
+  }
+}
+
+// Makes what was added to a directory, or renamed in it, survive a power failure.
+void sync_directory(const std::string& directory) {
+  const int file =
+      retried([&] { return ::open(system_path(directory), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (file < 0) throw file_error(directory, "cannot sync");
+  const FileDescriptor owner(file);
+  // EINVAL: the file system cannot sync directories.
+  if (retried([&] { return ::fsync(file); }) != 0 && errno != EINVAL) {
+    throw file_error(directory, "cannot sync");
+  }
+}
+
 class LocalFileSystem final : public FileSystem {
  public:
+  explicit LocalFileSystem(bool is_private) : private_(is_private) {}
+
   std::unique_ptr<RandomAccessFile> open(const std::string& path) override {
-    return std::make_unique<LocalReader>(path);
+    return std::make_unique<LocalReader>(
+        path,
+        open_local(path, {.follow_link = !private_, .other_names = !private_, .own = private_}));
   }
 
   std::unique_ptr<WritableFile> create(const std::string& path) override {
-    return std::make_unique<LocalWriter>(path);
+    const mode_t mode = private_ ? 0600 : 0666;
+    return std::make_unique<LocalWriter>(path,
+                                         open_local(path, {.flags = O_WRONLY | O_CREAT | O_TRUNC,
+                                                           .mode = mode,
+                                                           .follow_link = false,
+                                                           .other_names = !private_,
+                                                           .own = private_,
+                                                           .what = "cannot create"}));
   }
 
   bool exists(const std::string& path) override {
     struct stat info {};
     if (::stat(system_path(path), &info) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    throw system_error(path, "cannot stat");
+    throw file_error(path, "cannot stat");
   }
 
   FileStat stat(const std::string& path) override {
     struct stat info {};
-    if (::stat(system_path(path), &info) != 0) throw system_error(path, "cannot stat");
+    if (::stat(system_path(path), &info) != 0) throw file_error(path, "cannot stat");
     const bool directory = S_ISDIR(info.st_mode);
     return {.size = directory ? 0 : static_cast<uint64_t>(info.st_size),
             .is_directory = directory,
@@ -243,7 +213,7 @@ class LocalFileSystem final : public FileSystem {
 
   std::vector<std::string> list(const std::string& directory) override {
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(system_path(directory)), ::closedir);
-    if (stream == nullptr) throw system_error(directory, "cannot list");
+    if (stream == nullptr) throw file_error(directory, "cannot list");
     std::vector<std::string> names;
     while (true) {
       errno = 0;
@@ -253,53 +223,66 @@ class LocalFileSystem final : public FileSystem {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
     }
-    if (errno != 0) throw system_error(directory, "cannot list");
+    if (errno != 0) throw file_error(directory, "cannot list");
     std::ranges::sort(names);
     return names;
   }
 
   void make_directories(const std::string& directory) override {
-    if (::mkdir(system_path(directory), 0777) == 0) return;
+    const mode_t mode = private_ ? 0700 : 0777;
+    if (::mkdir(system_path(directory), mode) == 0) return sync_directory(parent_path(directory));
     if (errno == EEXIST) {
       if (!stat(directory).is_directory)
-        throw system_error(directory, "cannot make a directory", ENOTDIR);
+        throw file_error(directory, "cannot make a directory", ENOTDIR);
       return;
     }
     if (errno != ENOENT || parent_path(directory) == directory) {
-      throw system_error(directory, "cannot make a directory");
+      throw file_error(directory, "cannot make a directory");
     }
     make_directories(parent_path(directory));
     // Another process may have made it.
-    if (::mkdir(system_path(directory), 0777) != 0 && errno != EEXIST) {
-      throw system_error(directory, "cannot make a directory");
+    if (::mkdir(system_path(directory), mode) != 0 && errno != EEXIST) {
+      throw file_error(directory, "cannot make a directory");
     }
+    sync_directory(parent_path(directory));
   }
 
   void rename(const std::string& from, const std::string& to) override {
+    struct stat target {};
+    if (::lstat(system_path(to), &target) == 0 && !S_ISREG(target.st_mode) &&
+        !S_ISDIR(target.st_mode) && !S_ISLNK(target.st_mode)) {
+      throw failed_precondition(
+          "{}: cannot rename to {}, got a pipe, a socket or a device there, expected a file", from,
+          to);
+    }
     if (::rename(system_path(from), system_path(to)) != 0) {
-      throw system_error(from, fmt::format("cannot rename to {}", to));
+      throw file_error(from, fmt::format("cannot rename to {}", to));
     }
-    const Descriptor directory(parent_path(to), O_RDONLY | O_DIRECTORY, "cannot sync");
-    // EINVAL: the file system cannot sync directories.
-    if (retried([&] { return ::fsync(directory.get()); }) != 0 && errno != EINVAL) {
-      throw system_error(parent_path(to), "cannot sync");
-    }
+    sync_directory(parent_path(to));
   }
 
   void touch(const std::string& path) override {
-    if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0)
-      throw system_error(path, "cannot touch");
+    if (::utimensat(AT_FDCWD, system_path(path), nullptr, 0) != 0)
+      throw file_error(path, "cannot touch");
   }
 
   void remove(const std::string& path) override {
-    if (std::remove(system_path(path)) != 0) throw system_error(path, "cannot remove");
+    if (std::remove(system_path(path)) != 0) throw file_error(path, "cannot remove");
   }
+
+ private:
+  const bool private_;
 };
 
 }  // namespace
 
 FileSystem& local_file_system() {
-  static LocalFileSystem instance;
+  static LocalFileSystem instance(/*is_private=*/false);
+  return instance;
+}
+
+FileSystem& private_file_system() {
+  static LocalFileSystem instance(/*is_private=*/true);
   return instance;
 }
 

@@ -116,7 +116,7 @@ std::unique_ptr<CodeCache> open_code_cache(const std::string& folder) {
   try {
     const std::string reason = make_private_folder(path);
     if (reason.empty())
-      return std::make_unique<CodeCache>(local_file_system(), path, cache_size_limit());
+      return std::make_unique<CodeCache>(private_file_system(), path, cache_size_limit());
     log_once(LogLevel::warning, "{}: cache of compiled code, {}; it is not used", path, reason);
   } catch (const Error& error) {
     // Homes that do not exist or cannot be written are usual for services.

@@ -1,6 +1,8 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
+#include "systole/base/testing/file_kinds.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/cache_folder.h"
@@ -189,6 +192,54 @@ TEST_F(CodeCacheOnDisk, RunsNoCodeFromAFolderThatOthersCanWrite) {
                                   }),
             1)
       << "one warning a process";
+}
+
+// Another user of the machine may write to files of a program whose umask is 0, and may make files
+// in a folder that was open for a while.
+TEST_F(CodeCacheOnDisk, RunsNoCodeOfOthers) {
+  const mode_t before = ::umask(0);
+  compile(*make_client());
+  ::umask(before);
+  ASSERT_EQ(files().size(), 1U);
+  const std::string path = join_path(folder_, files()[0]);
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(path).permissions(), perms::owner_read | perms::owner_write);
+  const auto used = [&] { return compile(*make_client())->stats().code_cached; };
+  EXPECT_TRUE(used());
+
+  // Each entry that is not taken is replaced by one of this user.
+  std::filesystem::permissions(path, perms::owner_all | perms::others_write);
+  EXPECT_FALSE(used());
+  EXPECT_TRUE(used());
+  std::filesystem::rename(path, folder_ + "/elsewhere");
+  std::filesystem::create_symlink(folder_ + "/elsewhere", path);
+  EXPECT_FALSE(used());
+  EXPECT_TRUE(used());
+  std::filesystem::remove(path);
+  std::filesystem::create_hard_link(folder_ + "/elsewhere", path);
+  EXPECT_FALSE(used());
+  EXPECT_TRUE(used());
+  if (::chown(path.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_FALSE(used());
+  EXPECT_TRUE(used());
+}
+
+TEST_F(CodeCacheOnDisk, TakesNoOtherKindOfFileForAnEntry) {
+  const systole::testing::TempFolder outside;
+  const std::string victim = outside / "victim";
+  write_file_atomically(local_file_system(), victim, "outside");
+  for (const auto kind : systole::testing::all_file_kinds()) {
+    const systole::testing::TempFolder folder;
+    const LogCapture log;
+    CodeCache cache(private_file_system(), folder.path(), kLarge);
+    make_file_of_kind(kind, join_path(folder.path(), cache_entry_name(key("a"))), victim);
+    EXPECT_EQ(cache.find(key("a")), std::nullopt);
+    cache.store(key("a"), "code");
+    cache.store(key("b"), "other code");
+    EXPECT_EQ(cache.find(key("b")), "other code");
+    EXPECT_EQ(read_file(local_file_system(), victim), "outside");
+    EXPECT_EQ(local_file_system().list(outside.path()).size(), 1U);
+  }
 }
 
 // This program again, several times at once and over one folder: each run checks its results.
