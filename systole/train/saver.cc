@@ -168,7 +168,7 @@ void Saver::recover(const std::string& directory, const std::string& base_name) 
   if (!file_system_.exists(directory)) return;
   if (const auto state = find_checkpoint_state(file_system_, directory)) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
-      if (!bundle_exists(file_system_, prefix)) continue;
+      if (!is_in_directory(prefix, directory) || !bundle_exists(file_system_, prefix)) continue;
       std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
       kept_.push_back({prefix, modified_seconds(file_system_, prefix)});
     }

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/wire/message.h"
@@ -21,6 +25,7 @@ namespace systole {
 namespace {
 
 using systole::testing::error_of;
+using systole::testing::TempFolder;
 
 class SaverTest : public ::testing::Test {
  protected:
@@ -201,6 +206,36 @@ TEST_F(SaverTest, KeepsTheNewest) {
   next.save(*session_, "d/m", {.global_step = 6});
   EXPECT_THAT(next.last_checkpoints(), ::testing::ElementsAre("d/m-5", "d/m-6"));
   EXPECT_FALSE(bundle_exists(fs_, "d/m-4"));
+}
+
+// The file `checkpoint` may be anybody's.
+TEST_F(SaverTest, DeletesNothingOutsideItsDirectory) {
+  FileSystem& fs = local_file_system();
+  const TempFolder folder;
+  const std::string d = folder / "d";
+  SaverOptions keep_one = options();
+  keep_one.file_system = &fs;
+  keep_one.max_to_keep = 1;
+  const std::vector<std::string> foreign_prefixes = {folder / "other/m-1", d + "/sub/m-1",
+                                                     folder / "linked/m-1"};
+  for (const std::string& prefix : foreign_prefixes) Saver(keep_one).save(*session_, prefix);
+  std::filesystem::create_symlink(folder / "linked", d + "/link");
+  for (const std::string& name :
+       {std::string("../other/m-1"), folder / "other/m-1", std::string("../d/sub/m-1"),
+        std::string("sub/m-1"), std::string("./../other/m-1"), std::string("link/m-1")}) {
+    write_file_atomically(
+        fs, d + "/checkpoint",
+        fmt::format("model_checkpoint_path: \"{0}\"\nall_model_checkpoint_paths: \"{0}\"\n", name));
+    // Reading follows the name, as TensorFlow does.
+    EXPECT_EQ(latest_checkpoint(fs, d), join_path(d, name));
+    Saver saver(keep_one);
+    for (const int64_t step : {2, 3}) saver.save(*session_, d + "/m", {.global_step = step});
+    EXPECT_THAT(saver.last_checkpoints(), ::testing::ElementsAre(d + "/m-3")) << name;
+    EXPECT_FALSE(bundle_exists(fs, d + "/m-2"));
+    for (const std::string& prefix : foreign_prefixes) {
+      EXPECT_TRUE(bundle_exists(fs, prefix)) << name << " removed " << prefix;
+    }
+  }
 }
 
 TEST_F(SaverTest, TellsAllThatDoesNotFit) {

@@ -16,6 +16,8 @@ namespace systole {
 namespace {
 
 constexpr int kMaxShards = 100000;  // names have five digits
+// An entry takes some hundred bytes: this is an index of millions of tensors.
+constexpr uint64_t kMaxIndexBytes = uint64_t{1} << 30U;
 
 template <class... Args>
 Error damaged(fmt::format_string<Args...> format, Args&&... args) {
@@ -87,7 +89,8 @@ BundleReader::~BundleReader() = default;
 
 void BundleReader::read_index() {
   const std::string path = bundle_index_path(prefix_);
-  const std::vector<TableEntry> table = read_table(path, read_file(file_system_, path));
+  const std::vector<TableEntry> table =
+      read_table(path, read_file(file_system_, path, kMaxIndexBytes));
   if (table.empty() || table[0].key != kBundleHeaderKey) {
     throw damaged("{}: first key, got {}, expected the header's", path,
                   table.empty() ? "none" : "another");

@@ -14,6 +14,9 @@
 namespace systole {
 namespace {
 
+// TensorFlow writes some hundred bytes a checkpoint.
+constexpr uint64_t kMaxStateBytes = 64 << 20;
+
 std::string state_path(const std::string& directory) { return join_path(directory, "checkpoint"); }
 
 std::string relative(const std::string& directory, const std::string& path) {
@@ -27,7 +30,7 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
   const std::string path = state_path(directory);
   if (!file_system.exists(path)) return std::nullopt;
   tensorflow::CheckpointState message;
-  parse_message_text(path, read_file(file_system, path), message);
+  parse_message_text(path, read_file(file_system, path, kMaxStateBytes), message);
   CheckpointState state;
   if (!message.model_checkpoint_path().empty()) {
     state.model_checkpoint_path = join_path(directory, message.model_checkpoint_path());
@@ -46,10 +49,15 @@ std::optional<CheckpointState> find_checkpoint_state(FileSystem& file_system,
   try {
     return read_checkpoint_state(file_system, directory);
   } catch (const Error& error) {
-    if (error.code() != Code::invalid_argument) throw;
+    if (error.code() != Code::invalid_argument && error.code() != Code::data_loss) throw;
     log_once(LogLevel::warning, "{}; the file is ignored", error.message());
     return std::nullopt;
   }
+}
+
+bool is_in_directory(const std::string& prefix, const std::string& directory) {
+  const std::string name = base_name(prefix);
+  return name != ".." && name != "." && prefix == join_path(directory, name);
 }
 
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory,

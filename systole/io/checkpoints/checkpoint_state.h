@@ -21,14 +21,20 @@ struct CheckpointState {
 };
 
 // Reads the file. Joins relative paths to `directory`. Returns nullopt if the file does not exist.
-// Errors: those of the file; INVALID_ARGUMENT if it cannot be parsed.
+// Errors: those of the file; INVALID_ARGUMENT if it cannot be parsed; DATA_LOSS if it is larger
+// than any such file.
 std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory);
 
 // As read_checkpoint_state. Returns nullopt and logs a warning, once a process, if the file cannot
-// be parsed.
+// be parsed or is too large.
 std::optional<CheckpointState> find_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory);
+
+// Returns whether a prefix that the file names lies directly in `directory`, so that it is this
+// directory's to delete. The file may be anybody's: it can name files elsewhere, which are read as
+// TensorFlow reads them, and are not deleted.
+bool is_in_directory(const std::string& prefix, const std::string& directory);
 
 // Writes the file atomically. Writes paths in `directory` as names, so that the directory can be
 // moved.

@@ -2,6 +2,7 @@
 // past the end if size and trailer overflow. This reader checks each size against the file first.
 #include <snappy.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -17,6 +18,12 @@ constexpr size_t kFooterBytes = 48;
 constexpr size_t kTrailerBytes = 5;
 constexpr uint64_t kMagic = 0xdb4775248b80fb57U;
 constexpr size_t kMaxBlockBytes = size_t{1} << 30U;
+// What snappy makes of a byte at most, rounded up.
+constexpr size_t kMaxSnappyRatio = 64;
+// Keys share their begin with the key before, except every 16th, the restart points: a writer makes
+// keys of at most 16 times the bytes that they take, a hostile one as many as it likes.
+constexpr size_t kMaxKeyRatio = 64;
+constexpr size_t kFreeKeyBytes = size_t{1} << 20U;
 
 struct Handle {
   uint64_t offset = 0;
@@ -29,9 +36,17 @@ class TableReader {
 
   std::vector<TableEntry> read() const {
     std::vector<TableEntry> entries;
+    uint64_t end = 0;  // of the block before
     for (const TableEntry& block : read_block(index_handle())) {
       std::string_view value = block.value;
-      for (TableEntry& entry : read_block(read_handle(value, "index of the table"))) {
+      const Handle handle = read_handle(value, "index of the table");
+      // Blocks that overlap could be read any number of times.
+      if (handle.offset < end) {
+        fail("index of the table", fmt::format("a block at {}", handle.offset),
+             fmt::format("one behind the block that ends at {}", end));
+      }
+      end = handle.offset + handle.size + kTrailerBytes;
+      for (TableEntry& entry : read_block(handle)) {
         if (!entries.empty() && entries.back().key >= entry.key) {
           fail("keys", "one that is not above the key before it", "increasing ones");
         }
@@ -98,7 +113,8 @@ class TableReader {
     size_t size = 0;
     std::string result;
     if (!snappy::GetUncompressedLength(block.data(), block.size(), &size) ||
-        size > kMaxBlockBytes || !snappy::Uncompress(block.data(), block.size(), &result)) {
+        size > std::min(kMaxBlockBytes, kMaxSnappyRatio * block.size()) ||
+        !snappy::Uncompress(block.data(), block.size(), &result)) {
       fail(fmt::format("block at {}", handle.offset), "other bytes", "what snappy wrote");
     }
     return result;
@@ -116,6 +132,7 @@ class TableReader {
     std::string_view rest = block.substr(0, block.size() - tail);
     std::vector<TableEntry> entries;
     std::string key;
+    size_t key_bytes = 0;
     while (!rest.empty()) {
       const auto shared = read_varint64(rest);
       const auto unshared = read_varint64(rest);
@@ -126,6 +143,11 @@ class TableReader {
       }
       key.resize(*shared);
       key += rest.substr(0, *unshared);
+      key_bytes += key.size();
+      if (key_bytes > kMaxKeyRatio * block.size() + kFreeKeyBytes) {
+        fail(what, fmt::format("keys of more than {} bytes", key_bytes - key.size()),
+             fmt::format("at most {} times its {} bytes", kMaxKeyRatio, block.size()));
+      }
       entries.push_back({key, std::string(rest.substr(*unshared, *value_size))});
       rest.remove_prefix(*unshared + *value_size);
     }

@@ -10,6 +10,9 @@ namespace {
 
 using hdf5::kSignature;
 
+// The whole file is held in memory: larger than any of Keras's models.
+constexpr uint64_t kMaxHdf5Bytes = uint64_t{16} << 30U;
+
 // The bytes from the superblock on: at the begin, or after a user block of 512 bytes or a doubling.
 std::string without_user_block(const std::string& name, std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at = at == 0 ? 512 : 2 * at) {
@@ -48,7 +51,7 @@ std::string quoted_path(std::string_view path) {
 bool looks_like_hdf5(std::string_view bytes) { return bytes.starts_with(kSignature); }
 
 Hdf5Reader::Hdf5Reader(FileSystem& file_system, const std::string& path)
-    : Hdf5Reader(path, read_file(file_system, path)) {}
+    : Hdf5Reader(path, read_file(file_system, path, kMaxHdf5Bytes)) {}
 
 Hdf5Reader::Hdf5Reader(std::string name, std::string bytes)
     : image_(std::make_unique<hdf5::Image>()) {

@@ -29,7 +29,7 @@ struct Object;
 // links, and external storage.
 class Hdf5Reader {
  public:
-  // Reads the whole file.
+  // Reads the whole file, of at most 16 GiB.
   Hdf5Reader(FileSystem& file_system, const std::string& path);
   // `name` stands for the file in errors.
   Hdf5Reader(std::string name, std::string bytes);
