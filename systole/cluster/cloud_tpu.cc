@@ -6,6 +6,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
+#include "systole/base/escape.h"
 #include "systole/cluster/cluster_spec.h"
 #include "systole/io/buckets/google_credentials.h"
 
@@ -97,6 +98,10 @@ std::string CloudTpu::discovered_base(const std::string& url) {
   const std::string root = json_text(json, "rootUrl");
   if (root.empty()) {
     throw make_error(Code::data_loss, "{}, got no rootUrl in it, expected a text", what);
+  }
+  if (!http::keeps_secrets(root)) {
+    throw invalid_argument("{}, got the rootUrl '{}', expected https", what,
+                           escaped(root, {.ascii = true}));
   }
   const std::string base = root + json_text(json, "servicePath");
   return base.ends_with('/') ? base : base + "/";

@@ -7,6 +7,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
+#include "systole/base/text.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole {
@@ -54,8 +55,8 @@ std::vector<std::string> KubernetesClusterResolver::addresses(const std::string&
          request.direct = true;
          // Kubernetes replaces the token about once an hour.
          if (disk.exists(token)) {
-           std::string text = read_file(disk, token);
-           while (text.ends_with('\n')) text.pop_back();
+           const std::string file = read_file(disk, token);
+           const std::string text(without_blanks(file, " \t\r\n"));
            request.headers = {{"Authorization", "Bearer " + text}};
          }
          if (disk.exists(ca_file)) request.ca_file = ca_file;

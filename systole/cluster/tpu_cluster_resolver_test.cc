@@ -51,9 +51,10 @@ class Environment {
 class CloudServer {
  public:
   CloudServer() : server_({.authenticate = true}) {
+    root_url = server_.url();
     server_.other_api = [this](const ServerRequest& request) -> ServerResponse {
       if (request.path == "/discovery") {
-        return {.body = R"({"rootUrl": ")" + server_.url() + R"(/", "servicePath": "tpu/"})"};
+        return {.body = R"({"rootUrl": ")" + root_url + R"(/", "servicePath": "tpu/"})"};
       }
       if (!request.path.starts_with("/tpu/")) return {.status = 0};
       if (!request.header("authorization").starts_with("Bearer token-")) return {.status = 401};
@@ -72,6 +73,7 @@ class CloudServer {
   }
   HttpServer& http() { return server_.http(); }
 
+  std::string root_url;
   std::string node =
       R"({"name": "projects/project/locations/us-central1-b/nodes/my_tpu", "state": "READY",
           "health": "HEALTHY", "acceleratorType": "v3-32",
@@ -138,6 +140,14 @@ TEST(TPUClusterResolver, NamesNeedTheCloud) {
   EXPECT_THAT(error_of([] { TPUClusterResolver r("my_tpu"); }),
               AllOf(StartsWith("INVALID_ARGUMENT: TPUClusterResolver: tpu, got 'my_tpu'"),
                     HasSubstr("or the name of a cloud TPU"), HasSubstr(none.host())));
+}
+
+TEST(TPUClusterResolver, SendsNoTokenInTheClear) {
+  CloudServer cloud;
+  cloud.root_url = "http://192.0.2.1";
+  const Environment environment(cloud.environment());
+  EXPECT_THAT(error_of([] { TPUClusterResolver("my_tpu").get_master(); }),
+              AllOf(HasSubstr("got the rootUrl 'http://192.0.2.1/', expected https")));
 }
 
 TEST(TPUClusterResolver, AsksTheCloudTpuApi) {

@@ -224,6 +224,13 @@ TEST(BucketFaultsGs, CredentialsInGooglesOrder) {
   setenv("CLOUDSDK_CONFIG", folder.c_str(), 1);
   bucket.gcs().write_refresh_file(folder + "/application_default_credentials.json");
   EXPECT_EQ(open(), "no error");
+  std::ofstream(folder + "/clear.json")
+      << R"({"type": "authorized_user", "client_id": "i", "client_secret": "s",)"
+      << R"( "refresh_token": "r", "token_uri": "http://192.0.2.1/token"})";
+  setenv("GOOGLE_APPLICATION_CREDENTIALS", (folder + "/clear.json").c_str(), 1);
+  EXPECT_THAT(open(), AllOf(StartsWith("INVALID_ARGUMENT: " + folder + "/clear.json: token_uri"),
+                            HasSubstr("expected https")));
+  unsetenv("GOOGLE_APPLICATION_CREDENTIALS");
   setenv("CLOUDSDK_CONFIG", (folder + "/none").c_str(), 1);
   setenv("GCE_METADATA_HOST", bucket.http().host().c_str(), 1);
   EXPECT_EQ(open(), "no error");
@@ -332,6 +339,22 @@ TEST(BucketFaultsS3, CredentialsOfContainersAndInstances) {
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", (service.url() + "/container").c_str(), 1);
   setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic x", 1);
   EXPECT_EQ(buckets::AwsCredentials(http::shared_http_client()).keys().access_key, "A");
+  // A token does not become a header of its own.
+  setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic x\r\nX-Evil: 1", 1);
+  EXPECT_THAT(
+      error_of([] { buckets::AwsCredentials(http::shared_http_client()).keys(); }),
+      AllOf(HasSubstr("header Authorization: got the control character"), Not(HasSubstr("Basic"))));
+  // Keys do not travel in the clear.
+  for (const char* url : {"http://192.0.2.1/container", "http://127.0.0.1.example.com/",
+                          "http://169.254.example.com/", "http://localhost@192.0.2.1/"}) {
+    setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
+    EXPECT_THAT(error_of([] { buckets::AwsCredentials(http::shared_http_client()).keys(); }),
+                HasSubstr("AWS_CONTAINER_CREDENTIALS_FULL_URI: got the host"));
+  }
+  unsetenv("AWS_EC2_METADATA_DISABLED");
+  setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://192.0.2.1", 1);
+  EXPECT_THAT(error_of([] { buckets::AwsCredentials(http::shared_http_client()).keys(); }),
+              HasSubstr("AWS_EC2_METADATA_SERVICE_ENDPOINT: got the host '192.0.2.1'"));
   for (const char* name :
        {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_EC2_METADATA_SERVICE_ENDPOINT",
         "AWS_EC2_METADATA_DISABLED", "AWS_CONTAINER_CREDENTIALS_FULL_URI",

@@ -42,6 +42,21 @@ std::string setting_of(const std::map<std::string, std::string>& settings, const
   return found == settings.end() ? "" : found->second;
 }
 
+// Keys that a service answers, and the tokens that it wants, go over plain HTTP only to this
+// machine and to the link-local addresses and names that Amazon documents: those of ECS and EKS
+// pods and of the instance. Amazon's SDKs allow the same.
+void check_key_service(const char* variable, const std::string& url) {
+  const std::string host = http::url_host(url);
+  const bool link_local =
+      host.starts_with("169.254.") && host.find_first_not_of("0123456789.") == std::string::npos;
+  if (http::keeps_secrets(url) || link_local || host == "fd00:ec2::23" || host == "fd00:ec2::254") {
+    return;
+  }
+  throw invalid_argument(
+      "{}: got the host '{}', expected https, or http to this machine or a link-local address",
+      variable, host);
+}
+
 http::HttpRequest local_request(const std::string& method, const std::string& url) {
   http::HttpRequest request{.method = method, .url = url};
   request.connect_timeout = std::chrono::seconds(1);
@@ -130,12 +145,13 @@ bool AwsCredentials::ask_container(std::string* tried) {
   const std::string relative = environment_value("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   if (!relative.empty()) url = "http://169.254.170.2" + relative;
   if (url.empty()) return false;
-  http::HttpRequest request = local_request("GET", url);
-  std::string token = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-  const std::string file = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-  if (token.empty() && !file.empty()) token = aws_trimmed(read_file(local_file_system(), file));
-  if (!token.empty()) request.headers.push_back({"Authorization", token});
   try {
+    check_key_service("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+    http::HttpRequest request = local_request("GET", url);
+    std::string token = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    const std::string file = environment_value("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    if (token.empty() && !file.empty()) token = aws_trimmed(read_file(local_file_system(), file));
+    if (!token.empty()) request.headers.push_back({"Authorization", token});
     return take_reply(url, client_.send(std::move(request)), tried);
   } catch (const Error& error) {
     *tried += fmt::format("; {}: {}", url, error.message());
@@ -153,6 +169,7 @@ bool AwsCredentials::ask_instance(std::string* tried) {
   while (host.ends_with('/')) host.pop_back();
   const std::string roles = host + "/latest/meta-data/iam/security-credentials/";
   try {
+    check_key_service("AWS_EC2_METADATA_SERVICE_ENDPOINT", host);
     http::HttpRequest session = local_request("PUT", host + "/latest/api/token");
     session.headers.push_back({"X-aws-ec2-metadata-token-ttl-seconds", "21600"});
     const http::HttpResponse token = client_.send(std::move(session));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/environment.h"
+#include "systole/base/escape.h"
 #include "systole/io/buckets/crypto.h"
 #include "systole/io/file_systems/local_file_system.h"
 
@@ -147,6 +148,10 @@ std::string GoogleCredentials::signed_claims() {
 
 GoogleCredentials::Reply GoogleCredentials::exchange(const std::string& form) {
   const std::string uri = source_->json.value("token_uri", kTokenUri);
+  if (!http::keeps_secrets(uri)) {
+    throw invalid_argument("{}: token_uri, got '{}', expected https", source_->file,
+                           escaped(uri, {.ascii = true}));
+  }
   const std::string what = fmt::format("{}: cannot get a token from {}", source_->file, uri);
   http::RetriedRequest request{
       .what = what, .make = [&](int) {

@@ -64,6 +64,7 @@ class HttpCall::State {
 
   CURL* handle = nullptr;
   curl_slist* header_list = nullptr;
+  std::chrono::steady_clock::time_point started;
   std::array<char, CURL_ERROR_SIZE> error{};
   size_t header_bytes = 0;
 
@@ -167,8 +168,8 @@ size_t on_body(char* bytes, size_t size, size_t count, void* state) {
 // The thread that runs the requests of a client.
 class HttpClient::Loop {
  public:
-  explicit Loop(int max_requests)
-      : curl_(curl_api()), max_requests_(max_requests), multi_(curl_.multi_init()) {
+  Loop(int max_requests, const CurlApi& api)
+      : curl_(api), max_requests_(max_requests), multi_(curl_.multi_init()) {
     no_proxy_ = environment_value("no_proxy");
     if (no_proxy_.empty()) no_proxy_ = environment_value("NO_PROXY");
     if (no_proxy_ != "*")
@@ -213,7 +214,7 @@ class HttpClient::Loop {
       if (!take_waiting()) return;
       int left = 0;
       curl_.multi_perform(multi_, &left);
-      bool ended = false;
+      bool ended = end_slow();
       int queued = 0;
       while (CURLMsg* message = curl_.multi_info_read(multi_, &queued)) {
         if (message->msg != CURLMSG_DONE) continue;
@@ -258,9 +259,45 @@ class HttpClient::Loop {
     return !stop;
   }
 
+  // Ends the requests that outlast their patience. Returns whether there was one.
+  bool end_slow() {
+    const auto now = std::chrono::steady_clock::now();
+    std::vector<CURL*> slow;
+    for (const auto& [handle, state] : running_) {
+      const HttpRequest& request = state->request;
+      if (request.patience.count() == 0 || now - state->started < request.patience) continue;
+      curl_off_t sent = 0;
+      curl_off_t received = 0;
+      curl_.easy_getinfo(handle, CURLINFO_SIZE_UPLOAD_T, &sent);
+      curl_.easy_getinfo(handle, CURLINFO_SIZE_DOWNLOAD_T, &received);
+      const auto more = std::chrono::seconds((sent + received) / request.min_bytes_per_second);
+      if (now - state->started < request.patience + more) continue;
+      state->failure = {
+          Code::deadline_exceeded,
+          fmt::format(
+              "{} bytes in {} s, which is too slow", sent + received,
+              std::chrono::duration_cast<std::chrono::seconds>(now - state->started).count())};
+      slow.push_back(handle);
+    }
+    for (CURL* handle : slow) end(handle, CURLE_OK);
+    return !slow.empty();
+  }
+
+  // Errors: FAILED_PRECONDITION if libcurl does not take the option. Without some of them, such as
+  // the protocols, a request would do more than it should.
   template <class Value>
   void set(CURL* handle, CURLoption option, Value value) const {
-    curl_.easy_setopt(handle, option, value);
+    const CURLcode code = curl_.easy_setopt(handle, option, value);
+    if (code == CURLE_OK) return;
+    throw failed_precondition("libcurl: option {}, got '{}', expected a libcurl that has it",
+                              static_cast<int>(option), curl_.easy_strerror(code));
+  }
+
+  void allow_http_only(CURL* handle) const {
+    if (curl_.easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK) return;
+    // Before libcurl 7.85.
+    constexpr auto kOldProtocols = static_cast<CURLoption>(CURLOPTTYPE_LONG + 181);
+    set(handle, kOldProtocols, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   }
 
   void begin(std::shared_ptr<State> state) {
@@ -272,9 +309,15 @@ class HttpClient::Loop {
       idle_.pop_back();
     }
     state->handle = handle;
-    set_up(*state);
+    state->started = std::chrono::steady_clock::now();
+    running_.emplace(handle, state);
+    try {
+      set_up(*state);
+    } catch (const Error& error) {
+      state->failure = {error.code(), error.message()};
+      return end(handle, CURLE_OK);
+    }
     curl_.multi_add_handle(multi_, handle);
-    running_.emplace(handle, std::move(state));
   }
 
   void set_up(State& state) const {
@@ -288,7 +331,7 @@ class HttpClient::Loop {
     state.header_list = curl_.slist_append(state.header_list, "Expect:");
     state.header_list = curl_.slist_append(state.header_list, "Accept-Encoding: identity");
     set(handle, CURLOPT_URL, request.url.c_str());
-    set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    allow_http_only(handle);
     set(handle, CURLOPT_PATH_AS_IS, 1L);
     set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     if (request.method == "HEAD") {
@@ -364,7 +407,9 @@ class HttpClient::Loop {
   std::thread thread_;
 };
 
-HttpClient::HttpClient(int max_requests) : loop_(std::make_unique<Loop>(max_requests)) {}
+HttpClient::HttpClient(int max_requests) : HttpClient(max_requests, curl_api()) {}
+HttpClient::HttpClient(int max_requests, const CurlApi& api)
+    : loop_(std::make_unique<Loop>(max_requests, api)) {}
 HttpClient::~HttpClient() = default;
 
 std::unique_ptr<HttpCall> HttpClient::start(HttpRequest request) {
@@ -372,6 +417,12 @@ std::unique_ptr<HttpCall> HttpClient::start(HttpRequest request) {
   state->request = std::move(request);
   state->wake = [loop = loop_.get()] { loop->wake(); };
   auto call = std::make_unique<HttpCall>(state);
+  const std::string refusal = refusal_of(state->request);
+  if (!refusal.empty()) {
+    state->failure = {Code::invalid_argument, refusal};
+    state->finish();
+    return call;
+  }
   loop_->add(std::move(state));
   return call;
 }

@@ -37,6 +37,11 @@ struct HttpRequest {
   std::chrono::seconds idle_timeout{60};
   // For the whole request, from its start. 0: no limit.
   std::chrono::milliseconds timeout{0};
+  // The request also fails if it takes longer than `patience` plus a second for each
+  // `min_bytes_per_second` that it has moved: a server cannot hold it by sending a byte now and
+  // then. 0: no limit.
+  std::chrono::milliseconds patience{300'000};
+  int64_t min_bytes_per_second = 16 << 10;
   // Never through a proxy: for hosts of the local network, such as metadata servers.
   bool direct = false;
   // The certificates to trust for this request; "": CURL_CA_BUNDLE, or the system's.
@@ -54,8 +59,9 @@ struct HttpResponse {
 };
 
 // Why a request has no complete response. UNAVAILABLE (no connection, connection lost),
-// DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (TLS), INVALID_ARGUMENT (URL), DATA_LOSS and
-// RESOURCE_EXHAUSTED (too long a body).
+// DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (TLS, an option that this libcurl does not
+// have), INVALID_ARGUMENT (URL, method or header that could be read as more than one), DATA_LOSS
+// and RESOURCE_EXHAUSTED (too long a body).
 struct HttpFailure {
   Code code = Code::unavailable;
   std::string message;
@@ -83,11 +89,15 @@ class HttpCall {
   std::shared_ptr<State> state_;
 };
 
+struct CurlApi;
+
 // Thread-safe.
 class HttpClient {
  public:
   // Runs at most `max_requests` at a time; others wait in order.
   explicit HttpClient(int max_requests = 64);
+  // With other functions than curl_api(), which must outlive the client. For tests.
+  HttpClient(int max_requests, const CurlApi& api);
   // Cancels all requests.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
@@ -116,6 +126,22 @@ Code code_of_http_status(int status);
 // Returns whether a request that ended with this status may succeed later: 408, 429, 5xx but 501
 // and 505.
 bool is_transient_http_status(int status);
+
+// Returns a reason why a request must not be sent, or "": its method or the name of a header has
+// other characters than HTTP's tokens; a value or the URL has a control character, such as the end
+// of a line, behind which a server would read another header. Does not show values, which may be
+// secrets.
+std::string refusal_of(const HttpRequest& request);
+
+// Returns the host of a URL in lower case: "a.b" of "https://a.b:80/c", "::1" of "http://[::1]/";
+// "" if it has none, or a user, a backslash, white space or a control character, which clients read
+// in different ways.
+std::string url_host(std::string_view url);
+// Returns whether a host is this machine: localhost, 127.0.0.0/8 or ::1, and no name that looks
+// like one.
+bool is_loopback_host(std::string_view host);
+// Returns whether secrets may be sent to a URL: it has https, or its host is loopback.
+bool keeps_secrets(std::string_view url);
 
 // Percent-encodes all but letters, digits and "-._~" (RFC 3986), and '/' if `keep_slash`.
 std::string percent_encoded(std::string_view text, bool keep_slash = false);

@@ -24,7 +24,9 @@ std::string attempts_text(int attempts) {
 
 }  // namespace
 
-Backoff::Backoff(const RetryOptions& options) : options_(options) {}
+Backoff::Backoff(const RetryOptions& options) : options_(options), started_(clock().steady_now()) {}
+
+Clock& Backoff::clock() const { return options_.clock == nullptr ? real_clock() : *options_.clock; }
 
 bool Backoff::wait(const HttpResponse* response) {
   if (attempts_ >= options_.attempts) return false;
@@ -40,8 +42,9 @@ bool Backoff::wait(const HttpResponse* response) {
           options_.max_wait, std::chrono::seconds(std::min<int64_t>(*seconds, 3600)));
     }
   }
+  if (clock().steady_now() + wait - started_ > options_.total) return false;
   ++attempts_;
-  (options_.clock == nullptr ? real_clock() : *options_.clock).sleep(wait);
+  clock().sleep(wait);
   return true;
 }
 

@@ -16,6 +16,8 @@ struct RetryOptions {
   // server's Retry-After replaces it, up to max_wait.
   std::chrono::milliseconds first_wait{1'000};
   std::chrono::milliseconds max_wait{32'000};
+  // No attempt starts later than so long after the first.
+  std::chrono::milliseconds total{900'000};
   Clock* clock = nullptr;  // null: real_clock()
 };
 
@@ -31,7 +33,10 @@ class Backoff {
   int attempts() const { return attempts_; }
 
  private:
+  Clock& clock() const;
+
   RetryOptions options_;
+  std::chrono::steady_clock::time_point started_;
   int attempts_ = 1;
 };
 

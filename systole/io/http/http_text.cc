@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <limits>
@@ -62,6 +63,68 @@ Code code_of_http_status(int status) {
 
 bool is_transient_http_status(int status) {
   return status == 408 || status == 429 || (status / 100 == 5 && status != 501 && status != 505);
+}
+
+namespace {
+
+bool is_control(char c) { return (0 <= c && c < 0x20) || c == 0x7f; }
+
+bool is_token(std::string_view text) {
+  const auto allowed = [](char c) {
+    return is_unreserved(c) || std::string_view("!#$%&'*+^`|").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && std::ranges::all_of(text, allowed);
+}
+
+}  // namespace
+
+std::string refusal_of(const HttpRequest& request) {
+  if (!is_token(request.method)) return "method: got other characters than a token's";
+  if (std::ranges::any_of(request.url, [](char c) { return is_control(c) || c == ' '; })) {
+    return "URL: got a space or a control character, expected it percent-encoded";
+  }
+  for (const HttpHeader& header : request.headers) {
+    if (!is_token(header.name)) return "name of a header: got other characters than a token's";
+    const auto wrong =
+        std::ranges::find_if(header.value, [](char c) { return is_control(c) && c != '\t'; });
+    if (wrong == header.value.end()) continue;
+    return fmt::format("header {}: got the control character {:#04x} at byte {}, expected none",
+                       header.name, static_cast<unsigned>(*wrong), wrong - header.value.begin());
+  }
+  return "";
+}
+
+std::string url_host(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return "";
+  std::string_view host = url.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (host.find_first_of("@\\ \t") != std::string_view::npos) return "";
+  if (std::ranges::any_of(host, is_control)) return "";
+  if (host.starts_with('[')) {
+    const size_t end = host.find(']');
+    if (end == std::string_view::npos) return "";
+    host = host.substr(1, end - 1);
+  } else {
+    host = host.substr(0, host.find(':'));
+  }
+  std::string lower(host);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return 'A' <= c && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return lower;
+}
+
+bool is_loopback_host(std::string_view host) {
+  if (host == "localhost" || host == "::1") return true;
+  // A name such as 127.example.com is not on this machine.
+  return host.starts_with("127.") && std::ranges::count(host, '.') == 3 &&
+         std::ranges::all_of(host, [](char c) { return c == '.' || ('0' <= c && c <= '9'); });
+}
+
+bool keeps_secrets(std::string_view url) {
+  const std::string host = url_host(url);
+  return !host.empty() && (url.starts_with("https://") || is_loopback_host(host));
 }
 
 std::string percent_encoded(std::string_view text, bool keep_slash) {
