@@ -252,16 +252,79 @@ TEST_P(BucketFiles, AnAbandonedWriteLeavesNothing) {
   }
 }
 
-TEST(BucketFilesGs, ASecondWriterOfAnObjectIsRefused) {
-  Bucket bucket(Service::gs);
-  bucket.put("checkpoint", "1");
-  const auto mine = bucket.files().create(bucket.at("checkpoint"));
-  bucket.put("checkpoint", "2");  // another process
+TEST_P(BucketFiles, ASecondWriterOfAnObjectIsRefused) {
+  const size_t in_parts = 1'000'000;
+  for (const std::string before : {"1", ""}) {
+    for (const std::string& text : {std::string("mine"), pattern_bytes(in_parts)}) {
+      const std::string name = before + std::to_string(text.size());
+      if (!before.empty()) bucket_.put(name, before);
+      const auto mine = fs_.create(at(name));
+      bucket_.put(name, "2");  // another process
+      EXPECT_THAT(error_of([&] {
+                    mine->append(text);
+                    mine->close();
+                  }),
+                  AllOf(StartsWith("FAILED_PRECONDITION: " + at(name) + ": cannot write"),
+                        HasSubstr("another process has written the object")));
+      EXPECT_EQ(bucket_.contents().at(name), "2");
+    }
+  }
+}
+
+// A file that grows is another process's as soon as that has written it.
+TEST_P(BucketFiles, ASecondWriterOfAGrowingObjectIsRefused) {
+  BucketSettings settings;
+  settings.files.flush_interval = std::chrono::seconds(0);
+  Bucket bucket(GetParam(), settings);
+  const auto mine = bucket.files().create(bucket.at("events"));
+  mine->append("one");
+  mine->flush();
+  bucket.put("events", "another's");
+  EXPECT_THAT(error_of([&] {
+                mine->append("two");
+                mine->flush();
+              }),
+              StartsWith("FAILED_PRECONDITION"));
+  EXPECT_EQ(bucket.contents().at("events"), "another's");
+}
+
+TEST_P(BucketFiles, NamesOfBucketsDoNotChangeTheHost) {
+  const std::string root = GetParam() == Service::gs ? "gs://" : "s3://";
+  bucket_.http().clear_log();
+  for (const std::string name :
+       {"localhost:17999#", "a@b", "127.0.0.1", "a?b", "A", "a\r\nb", "b\\c", "x"}) {
+    for (const std::string& path : {root + name + "/k", root + name}) {
+      EXPECT_THAT(error_of([&] { fs_.open(path); }), StartsWith("INVALID_ARGUMENT")) << path;
+      EXPECT_THAT(error_of([&] { fs_.exists(path); }), StartsWith("INVALID_ARGUMENT")) << path;
+      EXPECT_THAT(error_of([&] { fs_.list(path); }), StartsWith("INVALID_ARGUMENT")) << path;
+      EXPECT_THAT(error_of([&] { fs_.rename(at("a"), path); }), StartsWith("INVALID_ARGUMENT"));
+    }
+  }
+  EXPECT_THAT(bucket_.http().log(), IsEmpty());
+}
+
+TEST(BucketFilesS3, WithoutConditionalWritesTheLastWriterWins) {
+  BucketSettings settings;
+  settings.s3.conditional_writes = false;
+  Bucket bucket(Service::s3, settings);
+  const auto mine = bucket.files().create(bucket.at("a"));
+  bucket.put("a", "2");
   mine->append("mine");
-  EXPECT_THAT(error_of([&] { mine->close(); }),
-              AllOf(StartsWith("FAILED_PRECONDITION: gs://bucket/checkpoint: cannot write"),
-                    HasSubstr("another process has written the object")));
-  EXPECT_EQ(bucket.contents().at("checkpoint"), "2");
+  mine->close();
+  EXPECT_EQ(bucket.contents().at("a"), "mine");
+  write_file_atomically(bucket.files(), bucket.at("a"), pattern_bytes(1'000'000));
+  EXPECT_EQ(bucket.contents().at("a"), pattern_bytes(1'000'000));
+}
+
+// The answer is lost after an upload in parts has appeared.
+TEST(BucketFilesS3, AnUploadInPartsWhoseAnswerIsLostHappensOnce) {
+  Bucket bucket(Service::s3);
+  bucket.http().inject({.kind = ServerFault::Kind::late_status,
+                        .match = "POST /bucket/a?uploadId",
+                        .status = 503,
+                        .count = 1});
+  bucket.files().create(bucket.at("a"))->append(pattern_bytes(1'000'000));
+  EXPECT_EQ(bucket.contents().at("a"), pattern_bytes(1'000'000));
 }
 
 }  // namespace

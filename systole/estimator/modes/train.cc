@@ -30,7 +30,9 @@ void check_steps(const TrainOptions& options, bool use_tpu) {
   }
 }
 
-train::TrainRecords records_of(const RunConfig& config, const TrainOptions& options) {
+// `lock` may be null.
+train::TrainRecords records_of(const RunConfig& config, const TrainOptions& options,
+                               std::shared_ptr<const ModelDirLock> lock) {
   train::TrainRecords records{
       .directory = config.model_dir,
       .saver = {.max_to_keep = static_cast<int>(config.keep_checkpoint_max),
@@ -48,6 +50,7 @@ train::TrainRecords records_of(const RunConfig& config, const TrainOptions& opti
   } else if (secs > 0 || by_default) {
     records.save_checkpoints_secs = by_default ? 600 : static_cast<double>(secs);
   }
+  if (lock != nullptr) records.before_save = [lock = std::move(lock)] { lock->check(); };
   return records;
 }
 
@@ -160,7 +163,7 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
       .max_steps = given.max_steps,
       .iterations_per_loop = iterations_per_loop(),
       .hooks = std::move(hooks),
-      .records = records_of(config, given),
+      .records = records_of(config, given, lock),
       .on_steps = caller_of(model.spec.host_call, input,
                             tpu.experimental_host_call_every_n_steps.value_or(1))});
   if (given.max_steps && loop->global_step() >= *given.max_steps) {

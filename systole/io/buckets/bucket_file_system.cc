@@ -6,6 +6,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/number_text.h"
 #include "systole/io/buckets/bucket_files.h"
+#include "systole/io/buckets/object_names.h"
 
 namespace systole::buckets {
 namespace {
@@ -45,6 +46,9 @@ BucketOptions bucket_options_from_environment() {
   if (const auto seconds = environment_number("SYSTOLE_BUCKET_FLUSH_SECONDS")) {
     options.flush_interval = std::chrono::seconds(*seconds);
   }
+  if (const auto seconds = environment_number("SYSTOLE_BUCKET_LOCK_SECONDS")) {
+    options.lock_lease = std::chrono::seconds(std::max<int64_t>(*seconds, 1));
+  }
   return options;
 }
 
@@ -81,6 +85,7 @@ ObjectName BucketFileSystem::parse(const std::string& path) const {
   for (size_t i = 1; i < names.size(); ++i) {
     result.key += (i == 1 ? "" : "/") + std::string(names[i]);
   }
+  check_object_name(store_->scheme(), path, result);
   return result;
 }
 

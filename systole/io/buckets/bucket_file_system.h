@@ -38,12 +38,14 @@ struct BucketOptions {
   // Written bytes are sent when so many are there. A multiple of 256 KiB (gs), at least 5 MiB (s3).
   size_t part_bytes = size_t{8} << 20;
   std::chrono::milliseconds flush_interval{30'000};
+  // A lock (object_lock.h) that its holder has not renewed for so long is dead.
+  std::chrono::milliseconds lock_lease{60'000};
   Clock* clock = nullptr;  // null: real_clock()
 };
 
-// Sets cache_bytes from SYSTOLE_BUCKET_CACHE_MB and flush_interval from
-// SYSTOLE_BUCKET_FLUSH_SECONDS. Errors: INVALID_ARGUMENT for a value that is no number or is
-// negative.
+// Sets cache_bytes from SYSTOLE_BUCKET_CACHE_MB, flush_interval from SYSTOLE_BUCKET_FLUSH_SECONDS
+// and lock_lease from SYSTOLE_BUCKET_LOCK_SECONDS (at least 1). Errors: INVALID_ARGUMENT for a
+// value that is no number or is negative.
 BucketOptions bucket_options_from_environment();
 
 class BucketFileSystem final : public FileSystem {
@@ -61,11 +63,14 @@ class BucketFileSystem final : public FileSystem {
   void touch(const std::string& path) override;
   void remove(const std::string& path) override;
 
+  // Errors: INVALID_ARGUMENT for a path without a bucket, or with a name that the service does not
+  // allow.
+  ObjectName parse(const std::string& path) const;
   ObjectStore& store() { return *store_; }
+  const BucketOptions& options() const { return options_; }
   const BlockCache& cache() const { return cache_; }
 
  private:
-  ObjectName parse(const std::string& path) const;
   bool directory_exists(const ObjectName& name);
   // All objects below a prefix.
   std::vector<ObjectInfo> objects_below(const std::string& bucket, const std::string& prefix);

@@ -209,6 +209,10 @@ ObjectInfo GcsStore::compose(const ObjectName& name, const ObjectInfo& base, con
     result.body = body.dump();
     return result;
   });
+  // 404: the version to append to is gone. 412: another one is there.
+  if (response.status == 404 && attempts == 1) {
+    throw failed_precondition("{}, got HTTP 404: another process has written the object", what);
+  }
   const uint32_t crc = crc32c_joined(base.crc32c.value_or(0), added.crc32c.value_or(0), added.size);
   return settle(what, name, response, attempts > 1, base.size + added.size, crc);
 }

@@ -1,6 +1,7 @@
 // The class behind make_s3_store(), for the files that implement it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -40,16 +41,28 @@ class S3Store final : public ObjectStore {
   // for a response of that status whose body is an error.
   http::HttpResponse send(const std::string& what, const http::HttpRequest& request,
                           int expected = 200);
-  http::HttpResponse send_any(const std::string& what, const http::HttpRequest& request);
+  // `attempts`, if not null, counts the requests that were sent.
+  http::HttpResponse send_any(const std::string& what, const http::HttpRequest& request,
+                              int* attempts = nullptr);
+  // As send() for a request that writes an object under a precondition, of which `etag` is what the
+  // object's ETag would be, "" if that is not known. Returns nullopt if an earlier attempt, whose
+  // answer was lost, has written it. Errors: FAILED_PRECONDITION if the precondition does not hold.
+  // A service without conditional writes (501 NotImplemented) is asked without the precondition
+  // from then on, with a warning.
+  std::optional<http::HttpResponse> send_write(const std::string& what, const ObjectName& name,
+                                               http::HttpRequest request,
+                                               const Precondition& precondition,
+                                               const std::string& etag);
 
  private:
   const S3Options options_;
   http::HttpClient& client_;
   Clock& clock_;
   AwsCredentials credentials_;
-  std::mutex mutex_;              // guards what follows
-  std::chrono::seconds skew_{0};  // the server's clock minus this one's
-  std::string region_;            // as the server has corrected it
+  std::atomic<bool> conditional_ = true;  // whether the service has conditional writes
+  std::mutex mutex_;                      // guards what follows
+  std::chrono::seconds skew_{0};          // the server's clock minus this one's
+  std::string region_;                    // as the server has corrected it
 };
 
 // Parses a page of a list. Errors: DATA_LOSS for another text; `what` starts the message.
@@ -59,6 +72,6 @@ ObjectPage parse_s3_page(const std::string& what, const std::string& body);
 std::string copy_source(const ObjectName& name);
 
 std::unique_ptr<ObjectUpload> make_s3_upload(S3Store& store, ObjectName name,
-                                             const ObjectInfo* base);
+                                             Precondition precondition, const ObjectInfo* base);
 
 }  // namespace systole::buckets

@@ -1,7 +1,9 @@
 #include "systole/io/buckets/s3_store.h"
 
 #include "systole/base/environment.h"
+#include "systole/base/log.h"
 #include "systole/base/number_text.h"
+#include "systole/io/buckets/object_names.h"
 #include "systole/io/buckets/s3_internal.h"
 
 namespace systole::buckets {
@@ -75,7 +77,7 @@ ObjectPage parse_s3_page(const std::string& what, const std::string& body) {
     page.objects.push_back(
         {.key = name_of(element, "Key"),
          .size = s3_size(what, xml_text(element, "Size")),
-         .version = xml_text(element, "ETag"),
+         .version = checked_etag(what, xml_text(element, "ETag")),
          .modified_ns = http::parse_rfc3339(xml_text(element, "LastModified")).value_or(0)});
   }
   for (const std::string_view element : xml_elements(result, "CommonPrefixes")) {
@@ -158,27 +160,89 @@ bool S3Store::recover(const http::HttpResponse& response) {
   return true;
 }
 
-http::HttpResponse S3Store::send_any(const std::string& what, const http::HttpRequest& request) {
+http::HttpResponse S3Store::send_any(const std::string& what, const http::HttpRequest& request,
+                                     int* attempts) {
   return http::send_retried(client_, options_.retries,
                             {.what = what,
-                             .make = [&](int) { return sign(request); },
+                             .make =
+                                 [&](int) {
+                                   if (attempts != nullptr) ++*attempts;
+                                   return sign(request);
+                                 },
                              .recover = [&](const auto& response) { return recover(response); },
                              .error_text = &xml_error_text});
 }
+
+namespace {
+
+enum class Answer { done, again };
+
+// Throws the error of an answer that is not the expected one.
+Answer checked_answer(const std::string& what, const http::HttpRequest& request,
+                      const http::HttpResponse& response, int expected, http::Backoff& backoff) {
+  const std::string text = xml_error_text(response.body);
+  if (response.status != expected) throw http::http_error(what, response, text);
+  if (text.empty() || request.method == "GET") return Answer::done;
+  // A long operation answers 200 before it knows whether it succeeds.
+  const bool transient = text.starts_with("InternalError") || text.starts_with("SlowDown");
+  if (transient && backoff.wait(nullptr)) return Answer::again;
+  throw make_error(transient ? Code::unavailable : Code::failed_precondition,
+                   "{}, got HTTP 200 with the error '{}'", what, text);
+}
+
+http::HttpHeader condition_of(const Precondition& precondition) {
+  if (precondition.version.empty()) return {"If-None-Match", "*"};
+  return {"If-Match", precondition.version};
+}
+
+}  // namespace
 
 http::HttpResponse S3Store::send(const std::string& what, const http::HttpRequest& request,
                                  int expected) {
   http::Backoff backoff(options_.retries);
   while (true) {
     http::HttpResponse response = send_any(what, request);
-    const std::string text = xml_error_text(response.body);
-    if (response.status != expected) throw http::http_error(what, response, text);
-    if (text.empty() || request.method == "GET") return response;
-    // A long operation answers 200 before it knows whether it succeeds.
-    const bool transient = text.starts_with("InternalError") || text.starts_with("SlowDown");
-    if (transient && backoff.wait(nullptr)) continue;
-    throw make_error(transient ? Code::unavailable : Code::failed_precondition,
-                     "{}, got HTTP 200 with the error '{}'", what, text);
+    if (checked_answer(what, request, response, expected, backoff) == Answer::done) return response;
+  }
+}
+
+std::optional<http::HttpResponse> S3Store::send_write(const std::string& what,
+                                                      const ObjectName& name,
+                                                      http::HttpRequest request,
+                                                      const Precondition& precondition,
+                                                      const std::string& etag) {
+  http::Backoff backoff(options_.retries);
+  int attempts = 0;
+  bool conditional = conditional_ && !precondition.any;
+  if (conditional) request.headers.push_back(condition_of(precondition));
+  while (true) {
+    http::HttpResponse response = send_any(what, request, &attempts);
+    const std::string code = xml_text(response.body, "Code");
+    // Another write of the object was under way.
+    if (conditional && response.status == 409 && code == "ConditionalRequestConflict" &&
+        backoff.wait(&response)) {
+      continue;
+    }
+    if (conditional && response.status == 501 && code == "NotImplemented") {
+      log_once(LogLevel::warning,
+               "{}: no conditional writes (HTTP 501); the last writer of an object wins",
+               options_.endpoint.empty() ? "S3" : options_.endpoint);
+      conditional_ = conditional = false;
+      request.headers.pop_back();
+      continue;
+    }
+    // 404: the object or the upload is gone.
+    const bool refused =
+        response.status == 412 || (response.status == 404 && code != "NoSuchBucket");
+    if (refused && attempts > 1 && !etag.empty()) {
+      const auto present = find(name);
+      if (present && present->version == etag) return std::nullopt;
+    }
+    if (conditional && (response.status == 412 || (refused && code == "NoSuchKey"))) {
+      throw failed_precondition("{}, got HTTP {}: another process has written the object", what,
+                                response.status);
+    }
+    if (checked_answer(what, request, response, 200, backoff) == Answer::done) return response;
   }
 }
 
@@ -190,7 +254,7 @@ std::optional<ObjectInfo> S3Store::find(const ObjectName& name) {
   return ObjectInfo{
       .key = name.key,
       .size = s3_size(what, response.header("content-length")),
-      .version = response.header("etag"),
+      .version = checked_etag(what, response.header("etag")),
       .modified_ns = http::parse_http_date(response.header("last-modified")).value_or(0) *
                      int64_t{1'000'000'000}};
 }
@@ -214,13 +278,18 @@ http::HttpRequest S3Store::read_request(const ObjectName& name, const std::strin
   return sign(std::move(result));
 }
 
-std::unique_ptr<ObjectUpload> S3Store::upload(const ObjectName& name, const Precondition&,
+std::unique_ptr<ObjectUpload> S3Store::upload(const ObjectName& name,
+                                              const Precondition& precondition,
                                               const ObjectInfo* base) {
-  return make_s3_upload(*this, name, base);
+  // To add to an object is to write it again from what it was.
+  const bool added = base != nullptr && !base->version.empty();
+  return make_s3_upload(*this, name,
+                        added ? Precondition{.any = false, .version = base->version} : precondition,
+                        base);
 }
 
 void S3Store::copy(const ObjectName& from, const ObjectInfo& info, const ObjectName& to,
-                   const Precondition&) {
+                   const Precondition& precondition) {
   const std::string what =
       fmt::format("{}: cannot copy to {}", object_path(*this, from), object_path(*this, to));
   if (info.size > kMaxCopyBytes) {
@@ -234,7 +303,9 @@ void S3Store::copy(const ObjectName& from, const ObjectInfo& info, const ObjectN
   if (from.bucket == to.bucket && from.key == to.key) {
     result.headers.push_back({"x-amz-metadata-directive", "REPLACE"});
   }
-  send(what, result);
+  // The ETag of a copy is that of the object, unless the object was written in parts.
+  const bool in_parts = info.version.find('-') != std::string::npos;
+  send_write(what, to, std::move(result), precondition, in_parts ? "" : info.version);
 }
 
 void S3Store::remove(const ObjectName& name) {

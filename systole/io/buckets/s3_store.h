@@ -27,7 +27,8 @@ struct S3Options {
 // for an endpoint that is no URL.
 S3Options s3_options_from_environment();
 
-// Preconditions are not checked: the last writer of an object wins.
+// Preconditions are If-Match and If-None-Match, which Amazon S3 has since 2024 (for copies since
+// 2025). Services that answer 501 to them write unconditionally: the last writer of an object wins.
 std::unique_ptr<ObjectStore> make_s3_store(const S3Options& options);
 
 }  // namespace systole::buckets

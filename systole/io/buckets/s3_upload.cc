@@ -5,6 +5,7 @@
 
 #include "systole/io/buckets/block_cache.h"
 #include "systole/io/buckets/crypto.h"
+#include "systole/io/buckets/object_names.h"
 #include "systole/io/buckets/s3_internal.h"
 
 namespace systole::buckets {
@@ -22,9 +23,10 @@ bool contradicts(const http::HttpResponse& response, const std::string& md5_hex)
 
 class S3Upload final : public ObjectUpload {
  public:
-  S3Upload(S3Store& store, ObjectName name, const ObjectInfo* base)
+  S3Upload(S3Store& store, ObjectName name, Precondition precondition, const ObjectInfo* base)
       : store_(store),
         name_(std::move(name)),
+        precondition_(std::move(precondition)),
         what_(object_path(store_, name_) + ": cannot write") {
     if (base == nullptr || base->size == 0) return;
     if (base->size >= kMinPartBytes) {
@@ -92,9 +94,11 @@ class S3Upload final : public ObjectUpload {
     request.headers = {{"Content-MD5", base64(digest)},
                        {"Content-Type", "application/octet-stream"}};
     request.body = std::move(pending_);
-    const http::HttpResponse response = store_.send(what_, request);
-    if (contradicts(response, hex_text(digest))) fail_checksum(response, hex_text(digest));
-    return info_of(response.header("etag"));
+    const std::string etag = "\"" + hex_text(digest) + "\"";
+    const auto response = store_.send_write(what_, name_, std::move(request), precondition_, etag);
+    if (!response) return info_of(etag);
+    if (contradicts(*response, hex_text(digest))) fail_checksum(*response, hex_text(digest));
+    return info_of(checked_etag(what_, response->header("etag")));
   }
 
   void start() {
@@ -160,10 +164,12 @@ class S3Upload final : public ObjectUpload {
     http::HttpRequest request = store_.request("POST", name_, upload_query());
     request.headers = {{"Content-Type", "application/xml"}};
     request.body = std::move(body);
-    const http::HttpResponse response = store_.send(what_, request);
-    id_.clear();
-    const std::string etag = xml_text(response.body, "ETag");
     const std::string expected = fmt::format("\"{}-{}\"", hex_text(md5(digests)), etags_.size());
+    const auto response =
+        store_.send_write(what_, name_, std::move(request), precondition_, expected);
+    id_.clear();
+    if (!response) return info_of(expected);
+    const std::string etag = checked_etag(what_, xml_text(response->body, "ETag"));
     if (etag.size() == expected.size() && etag.find('-') != std::string::npos && etag != expected &&
         digests.size() == 16 * etags_.size()) {
       throw make_error(Code::data_loss, "{}, got the ETag {}, expected {}", what_, etag, expected);
@@ -173,6 +179,7 @@ class S3Upload final : public ObjectUpload {
 
   S3Store& store_;
   const ObjectName name_;
+  const Precondition precondition_;
   const std::string what_;
   std::string pending_;
   uint64_t size_ = 0;
@@ -185,8 +192,8 @@ class S3Upload final : public ObjectUpload {
 }  // namespace
 
 std::unique_ptr<ObjectUpload> make_s3_upload(S3Store& store, ObjectName name,
-                                             const ObjectInfo* base) {
-  return std::make_unique<S3Upload>(store, std::move(name), base);
+                                             Precondition precondition, const ObjectInfo* base) {
+  return std::make_unique<S3Upload>(store, std::move(name), std::move(precondition), base);
 }
 
 }  // namespace systole::buckets

@@ -292,9 +292,27 @@ const S3Server::Object* S3Server::copy_source(const ServerRequest& request,
   return &object->second;
 }
 
+ServerResponse S3Server::check_conditions(const ServerRequest& request, const Bucket& bucket,
+                                          const std::string& key) const {
+  const std::string match = request.header("if-match");
+  const std::string none = request.header("if-none-match");
+  if (match.empty() && none.empty()) return {.status = 0};
+  if (!options_.conditional_writes) {
+    return s3_error(501, "NotImplemented", "A header you provided is not implemented");
+  }
+  if (!none.empty() && none != "*") return s3_error(501, "NotImplemented", "only *");
+  const auto object = bucket.find(key);
+  if (!match.empty() && object == bucket.end()) return s3_error(404, "NoSuchKey", "no such key");
+  const bool holds = match.empty() ? object == bucket.end() : object->second.etag == match;
+  if (holds) return {.status = 0};
+  return s3_error(412, "PreconditionFailed", "At least one of the preconditions did not hold");
+}
+
 ServerResponse S3Server::put_object(const ServerRequest& request, Bucket& bucket,
                                     const std::string& key) {
   if (key.size() > 1024) return s3_error(400, "KeyTooLongError", "Your key is too long");
+  const ServerResponse refused = check_conditions(request, bucket, key);
+  if (refused.status != 0) return refused;
   if (!request.header("x-amz-copy-source").empty()) {
     ServerResponse error;
     const Object* const source = copy_source(request, &error);
@@ -345,6 +363,9 @@ ServerResponse S3Server::put_part(const ServerRequest& request) {
 
 ServerResponse S3Server::complete(const ServerRequest& request) {
   const auto upload = uploads_.find(request.param("uploadId"));
+  const ServerResponse refused =
+      check_conditions(request, buckets_[upload->second.bucket], upload->second.key);
+  if (refused.status != 0) return refused;
   const auto parts = buckets::xml_elements(request.body, "Part");
   if (parts.empty()) return s3_error(400, "MalformedXML", "no parts");
   std::string bytes;

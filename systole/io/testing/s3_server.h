@@ -21,6 +21,8 @@ struct S3ServerOptions {
       0};                   // of the server's clock; requests must be within 15 minutes of it
   size_t page_size = 1000;  // objects on a page, at most 1000
   size_t min_part_bytes = size_t{5} << 20;
+  // Whether writes may have If-Match and If-None-Match, as since 2024; otherwise they get 501.
+  bool conditional_writes = true;
 };
 
 // Thread-safe.
@@ -57,6 +59,9 @@ class S3Server {
   ServerResponse list(const ServerRequest& request, const std::string& name,
                       const Bucket& bucket) const;
   ServerResponse get(const ServerRequest& request, const Object& object) const;
+  // Returns the error of a write whose If-Match or If-None-Match does not hold, or status 0.
+  ServerResponse check_conditions(const ServerRequest& request, const Bucket& bucket,
+                                  const std::string& key) const;
   ServerResponse put_object(const ServerRequest& request, Bucket& bucket, const std::string& key);
   ServerResponse put_part(const ServerRequest& request);
   ServerResponse complete(const ServerRequest& request);

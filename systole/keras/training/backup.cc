@@ -59,6 +59,7 @@ void TrainingBackup::restore(Trainer& trainer) {
 }
 
 void TrainingBackup::save(Trainer& trainer, int64_t step, std::string state) {
+  lock_->check();
   trainer.upload();
   if (checkpointer_ == nullptr) {
     checkpointer_ = std::make_unique<train::Checkpointer>(

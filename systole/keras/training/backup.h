@@ -28,7 +28,8 @@ class TrainingBackup {
   void restore(Trainer& trainer);
 
   int64_t save_steps() const { return options_.save_steps; }
-  // Starts to write a checkpoint. Errors: those of writing the one before it.
+  // Starts to write a checkpoint. Errors: those of writing the one before it; FAILED_PRECONDITION
+  // if another process has taken the directory over.
   void save(Trainer& trainer, int64_t step, std::string state);
   // Waits until all is written; removes the checkpoints of a complete training.
   void finish(bool complete);

@@ -1,51 +1,80 @@
 #include "systole/train/loop/model_dir_lock.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 
-#include "systole/base/error.h"
+#include "systole/base/escape.h"
+#include "systole/io/buckets/bucket_file_system.h"
+#include "systole/io/buckets/object_lock.h"
+#include "systole/io/file_systems/file_systems.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole {
 namespace {
 
+constexpr std::string_view kLockName = ".systole.lock";
+
 std::string holder(int file) {
   std::array<char, 64> text{};
   const ssize_t size = ::pread(file, text.data(), text.size() - 1, 0);
-  return size > 0 ? std::string(text.data(), static_cast<size_t>(size)) : "unknown";
+  if (size <= 0) return "unknown";
+  return escaped({text.data(), static_cast<size_t>(size)}, {.ascii = true});
+}
+
+Error named(const std::string& model_dir, const Error& error) {
+  return Error(error.code(), fmt::format("model_dir '{}': {}", model_dir, error.message()));
 }
 
 }  // namespace
 
 ModelDirLock::ModelDirLock(const std::string& model_dir) {
-  const std::optional<std::string> local = local_path(model_dir);
-  if (!local) return;
-  path_ = join_path(*local, ".systole.lock");
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file_ < 0) {
-    throw make_error(errno == ENOENT ? Code::not_found : Code::permission_denied,
-                     "model_dir '{}': cannot write: {}", model_dir, std::strerror(errno));
-  }
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    const std::string process = holder(file_);
-    ::close(file_);
-    throw failed_precondition(
-        "model_dir '{}': in use by process {}, expected one process to train in it at a time",
-        model_dir, process);
-  }
-  const std::string process = fmt::format("{}", ::getpid());
-  if (::ftruncate(file_, 0) == 0) {
-    static_cast<void>(::pwrite(file_, process.data(), process.size(), 0));
+  if (const auto local = local_path(model_dir)) {
+    lock_file(model_dir, *local);
+  } else {
+    lock_object(model_dir);
   }
 }
 
-ModelDirLock::~ModelDirLock() {
-  if (file_ >= 0) ::close(file_);
+ModelDirLock::~ModelDirLock() = default;
+
+void ModelDirLock::lock_file(const std::string& model_dir, const std::string& folder) {
+  try {
+    // The folder may be one that others write to: the file must not be a name of something else.
+    file_ = open_file(join_path(folder, kLockName), {.flags = O_RDWR | O_CREAT,
+                                                     .mode = 0644,
+                                                     .follow_link = false,
+                                                     .other_names = false,
+                                                     .what = "cannot write"});
+  } catch (const Error& error) {
+    throw named(model_dir, error);
+  }
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw failed_precondition(
+        "model_dir '{}': in use by process {}, expected one process to train in it at a time",
+        model_dir, holder(file_.get()));
+  }
+  const std::string process = fmt::format("{}", ::getpid());
+  if (::ftruncate(file_.get(), 0) == 0) {
+    static_cast<void>(::pwrite(file_.get(), process.data(), process.size(), 0));
+  }
+}
+
+void ModelDirLock::lock_object(const std::string& model_dir) {
+  auto* const files = dynamic_cast<buckets::BucketFileSystem*>(&file_system_for(model_dir));
+  if (files == nullptr) return;
+  try {
+    object_ = std::make_unique<buckets::ObjectLock>(
+        files->store(), files->parse(join_path(model_dir, kLockName)),
+        buckets::ObjectLockOptions{.lease = files->options().lock_lease});
+  } catch (const Error& error) {
+    throw named(model_dir, error);
+  }
+}
+
+void ModelDirLock::check() const {
+  if (object_ != nullptr) object_->check();
 }
 
 }  // namespace systole

@@ -412,6 +412,7 @@ bool TrainLoop::after_loop(int64_t steps, double seconds) {
 
 void TrainLoop::save(Session& session, int64_t step) {
   const tracing::Span span("save a checkpoint", tracing::Kind::checkpoint, {"step", step});
+  if (options_.records.before_save) options_.records.before_save();
   CheckpointExtras extras;
   if (options_.step.processes != nullptr) {
     extras[kStepsRead] = std::to_string(steps_read_);

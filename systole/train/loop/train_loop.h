@@ -66,6 +66,8 @@ struct TrainRecords {
   SaverOptions saver = {};  // var_list: all global variables when empty
   RestoreOptions restore = {};
   std::vector<SavingListener> listeners = {};
+  // Called before each checkpoint. Its errors end the training without one.
+  std::function<void()> before_save = nullptr;
   int64_t save_summary_steps = 0;    // 0: no summaries
   int64_t log_step_count_steps = 0;  // 0: no lines with loss and speed
 };
