@@ -9,7 +9,7 @@ const Command kInspectCommand{
     .summary = "Shows the contents of a checkpoint, SavedModel, event file, TFRecord or HLO file",
     .add = add_inspect_command,
     .examples = {"runs/1", "runs/1 --tensor dense/kernel", "runs/1 --plot curves.svg",
-                 "runs/1/export --json"},
+                 "runs/1 --verify"},
 };
 
 const Command kPredictCommand{

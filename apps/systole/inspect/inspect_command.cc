@@ -8,6 +8,7 @@
 #include "apps/systole/inspect/inspect_commands.h"
 #include "apps/systole/inspect/plot.h"
 #include "apps/systole/inspect/print.h"
+#include "apps/systole/inspect/verify.h"
 #include "systole/base/counted.h"
 #include "systole/io/file_systems/file_systems.h"
 
@@ -19,6 +20,7 @@ struct InspectOptions {
   std::string tensor;
   std::string plot;
   bool json = false;
+  bool verify = false;
 };
 
 void plot_curves(const InspectOptions& options) {
@@ -36,10 +38,31 @@ void plot_curves(const InspectOptions& options) {
   fmt::print("{}: {}\n", options.plot, counted(static_cast<int64_t>(curves.size()), "curve"));
 }
 
+void print_verification(FileSystem& files, const FoundFile& file, bool json) {
+  const Verification found = verify(files, file);
+  if (json) {
+    const Json text = {{"path", file.path},
+                       {"tensors", found.tensors},
+                       {"bytes", found.bytes},
+                       {"damaged", found.damaged},
+                       {"unproven", found.unproven}};
+    fmt::print("{}\n", text.dump(2));
+  } else {
+    for (const std::string& error : found.damaged) fmt::print("damaged: {}\n", error);
+    for (const std::string& reason : found.unproven) fmt::print("not proven: {}\n", reason);
+    fmt::print("{}: {}, {} B read and compared with their checksums\n", file.path,
+               counted(found.tensors, "tensor"), found.bytes);
+  }
+  if (found.damaged.empty()) return;
+  throw make_error(Code::data_loss, "{}: got {}, expected none", file.path,
+                   counted(static_cast<int64_t>(found.damaged.size()), "damaged part"));
+}
+
 void inspect(const InspectOptions& options) {
   if (!options.plot.empty()) return plot_curves(options);
   FileSystem& files = default_file_system();
   const FoundFile file = find_file(files, options.path);
+  if (options.verify) return print_verification(files, file, options.json);
   if (!options.tensor.empty()) {
     const Tensor tensor = read_tensor(files, file, options.tensor);
     if (options.json) {
@@ -65,12 +88,18 @@ void add_inspect_command(CommandLine& line) {
       line.option("--tensor", options->tensor, "Prints this tensor of a checkpoint or SavedModel")
           .value_name("NAME");
   const CommandLineOption json = line.flag("--json", options->json, "Prints JSON");
+  const CommandLineOption verify =
+      line.flag("--verify", options->verify,
+                "Reads every byte of a checkpoint or of a SavedModel's variables and compares it "
+                "with its checksum; the exit code is 1 if one differs")
+          .excludes(tensor);
   line.option("--plot", options->plot,
               "Plots the scalars of the event files in this directory and below, such as "
               "evaluations and other runs")
       .value_name("FILE.svg")
       .excludes(tensor)
-      .excludes(json);
+      .excludes(json)
+      .excludes(verify);
   line.on_run([options] { inspect(*options); });
 }
 
