@@ -1,5 +1,6 @@
 #include "systole/worker/compile_service.h"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <utility>
@@ -11,6 +12,8 @@ namespace systole::worker {
 namespace {
 
 constexpr size_t kMaxLate = 2;
+// A clock counts nanoseconds in 64 bits.
+constexpr double kLongestSeconds = 1e8;
 
 }  // namespace
 
@@ -48,7 +51,8 @@ std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
     }
     task->ended = true;
   });
-  if (result.wait_for(std::chrono::duration<double>(max_seconds_)) == std::future_status::timeout) {
+  const auto limit = std::chrono::duration<double>(std::min(max_seconds_, kLongestSeconds));
+  if (result.wait_for(limit) == std::future_status::timeout) {
     const std::lock_guard lock(mutex_);
     late_.emplace_back(std::move(thread), task);
     throw make_error(Code::resource_exhausted, "worker: compilation, got more than {} s",

@@ -23,8 +23,9 @@ class CompileService {
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // Runs `work`. Errors: its own; RESOURCE_EXHAUSTED if it takes too long, or while too much work
-  // that took too long is still running.
+  // Runs `work`. Errors: its own, of any type; RESOURCE_EXHAUSTED if it takes too long, or while
+  // work of two earlier calls that took too long is still running. Work that other threads have
+  // under way at that time may take too long as well.
   std::unique_ptr<runtime::Executable> run(Work work);
 
  private:

@@ -1,8 +1,9 @@
 // Counts the bytes that sessions hold, against the worker's limit.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -10,49 +11,58 @@ namespace systole::worker {
 
 class Charge;
 
-// Thread-safe. Outlives its charges.
-class MemoryAccount {
+// A number of bytes. Plain data, which may lie in memory that processes share.
+using ByteCounter = std::atomic<int64_t>;
+
+// What one session holds in this process. Thread-safe. Lives as long as its charges.
+class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
  public:
-  // What is counted here is counted by `total`, too.
-  explicit MemoryAccount(int64_t limit, MemoryAccount* total = nullptr)
-      : limit_(limit), total_(total) {}
+  // What is counted here is counted by `total`, too, which never passes `limit`.
+  static std::shared_ptr<MemoryAccount> make(int64_t limit, std::shared_ptr<ByteCounter> total,
+                                             std::shared_ptr<ByteCounter> own);
+  // An account of a session of the same worker: counted by the same total, with its own count.
+  std::shared_ptr<MemoryAccount> for_session() const {
+    return make(limit_, total_, std::make_shared<ByteCounter>(0));
+  }
   // Counts `bytes`. Errors: RESOURCE_EXHAUSTED, with `what`, beyond the limit.
   Charge charge(int64_t bytes, std::string_view what);
-  int64_t in_use() const;
+  // Counts bytes here that another process gave up with Charge::give_up().
+  Charge take_over(int64_t bytes);
+  int64_t in_use() const { return *own_; }
   int64_t limit() const { return limit_; }
 
  private:
   friend class Charge;
-  void add(int64_t bytes, std::string_view what);
-  void release(int64_t bytes);
+  MemoryAccount(int64_t limit, std::shared_ptr<ByteCounter> total, std::shared_ptr<ByteCounter> own)
+      : limit_(limit), total_(std::move(total)), own_(std::move(own)) {}
 
   const int64_t limit_;
-  MemoryAccount* const total_;
-  mutable std::mutex mutex_;
-  int64_t in_use_ = 0;
+  const std::shared_ptr<ByteCounter> total_;
+  const std::shared_ptr<ByteCounter> own_;
 };
 
-// Bytes that are counted as long as it lives.
+// Bytes that are counted as long as it lives. It holds the account.
 class Charge {
  public:
   Charge() = default;
   Charge(Charge&& other) noexcept
-      : account_(std::exchange(other.account_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : account_(std::move(other.account_)), bytes_(std::exchange(other.bytes_, 0)) {}
   Charge& operator=(Charge&& other) noexcept {
     std::swap(account_, other.account_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~Charge() {
-    if (account_ != nullptr) account_->release(bytes_);
-  }
+  ~Charge();
   int64_t bytes() const { return bytes_; }
+  // The bytes go on to count in total, for the process that takes them over. Returns them.
+  int64_t give_up();
 
  private:
   friend class MemoryAccount;
-  Charge(MemoryAccount& account, int64_t bytes) : account_(&account), bytes_(bytes) {}
+  Charge(std::shared_ptr<MemoryAccount> account, int64_t bytes)
+      : account_(std::move(account)), bytes_(bytes) {}
 
-  MemoryAccount* account_ = nullptr;
+  std::shared_ptr<MemoryAccount> account_;
   int64_t bytes_ = 0;
 };
 

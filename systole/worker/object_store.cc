@@ -25,7 +25,7 @@ StoredBuffer& ObjectStore::add_buffer(uint64_t id) {
   return buffers_[id];
 }
 
-void ObjectStore::add_executable(uint64_t id, std::unique_ptr<runtime::Executable> executable) {
+void ObjectStore::add_executable(uint64_t id, StoredExecutable executable) {
   check_new(id);
   executables_[id] = std::move(executable);
 }
@@ -39,7 +39,7 @@ StoredBuffer& ObjectStore::buffer(uint64_t id) {
 runtime::Executable& ObjectStore::executable(uint64_t id) {
   const auto it = executables_.find(id);
   if (it == executables_.end()) throw not_found("worker: executable, got {}, which is none", id);
-  return *it->second;
+  return *it->second.executable;
 }
 
 void ObjectStore::free(uint64_t id) {

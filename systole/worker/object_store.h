@@ -19,13 +19,19 @@ struct StoredBuffer {
   std::optional<Error> error;
 };
 
+// A compiled program, and what it takes.
+struct StoredExecutable {
+  std::unique_ptr<runtime::Executable> executable;
+  Charge charge;
+};
+
 // Owns its objects. Not thread-safe: only the thread that runs the operations of the session uses
 // it.
 class ObjectStore {
  public:
   // Errors: ALREADY_EXISTS; RESOURCE_EXHAUSTED for more objects than any program needs.
   StoredBuffer& add_buffer(uint64_t id);
-  void add_executable(uint64_t id, std::unique_ptr<runtime::Executable> executable);
+  void add_executable(uint64_t id, StoredExecutable executable);
   // Throws what add_buffer() and add_executable() would throw for this id.
   void check_new(uint64_t id) const;
 
@@ -40,7 +46,7 @@ class ObjectStore {
 
  private:
   std::map<uint64_t, StoredBuffer> buffers_;
-  std::map<uint64_t, std::unique_ptr<runtime::Executable>> executables_;
+  std::map<uint64_t, StoredExecutable> executables_;
 };
 
 }  // namespace systole::worker

@@ -1,8 +1,8 @@
 #include "systole/worker/operations.h"
 
 #include <cstring>
+#include <exception>
 #include <list>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -34,6 +34,29 @@ void check_type(int index, const TensorType& got, const TensorType& expected) {
   throw invalid_argument("worker: argument {}, got {}, expected {}", index, got, expected);
 }
 
+// Of the error that a buffer keeps. One operation may fail many buffers.
+constexpr size_t kStoredErrorBytes = 1024;
+
+Error shortened(const Error& error) {
+  return {error.code(), error.message().substr(0, kStoredErrorBytes)};
+}
+
+// The exception being handled as an error of its operation, whatever it is: programs and libraries
+// below may throw more than Error.
+Error current_operation_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::resource_exhausted, "worker: memory, got none left");
+  } catch (const std::exception& other) {
+    return make_error(Code::internal, "worker: operation, got '{}'", other.what());
+  } catch (...) {
+    return make_error(Code::internal, "worker: operation, got an unknown exception");
+  }
+}
+
 }  // namespace
 
 // The arguments and results of one launch, and what they hold.
@@ -42,25 +65,23 @@ struct Operations::Launch {
   std::vector<runtime::Result> results;
   std::list<Tensor> inline_values;
   std::list<std::shared_ptr<Transfer>> uploads;
-  std::list<Tensor> host_values;                            // by result whose place is the host
+  std::list<Array> host_values;                             // by result whose place is the host
   std::list<std::unique_ptr<runtime::Buffer>> new_buffers;  // by result that is a new buffer
   std::vector<Charge> buffer_charges;                       // by result that is a new buffer
   std::vector<Charge> charges;
   bool started = false;
 };
 
-void Operations::run(const v1::Request& request, v1::Reply& reply) {
+void Operations::run(v1::Request& request, v1::Reply& reply) {
   free(request);
   try {
     dispatch(request, reply);
-  } catch (const Error& error) {
-    fail(request, error, reply);
-  } catch (const std::bad_alloc&) {
-    fail(request, make_error(Code::resource_exhausted, "worker: memory, got none left"), reply);
+  } catch (...) {
+    fail(request, current_operation_error(), reply);
   }
 }
 
-void Operations::refuse(const v1::Request& request, const Error& error, v1::Reply& reply) {
+void Operations::refuse(v1::Request& request, const Error& error, v1::Reply& reply) {
   free(request);
   fail(request, error, reply);
 }
@@ -115,9 +136,13 @@ void Operations::fail_execute(const v1::Execute& op, const Error& error, v1::Rep
 
 void Operations::poison(uint64_t id, const Error& error) {
   try {
-    objects_.add_buffer(id).error = error;
+    objects_.check_new(id);
+    Charge charge = account_->charge(kStoredErrorBytes, "error");
+    StoredBuffer& stored = objects_.add_buffer(id);
+    stored.charge = std::move(charge);
+    stored.error = shortened(error);
   } catch (const Error&) {
-    return;  // the id is in use: the client's mistake does not change that buffer
+    return;  // no memory, or the id is in use: the client's mistake does not change that buffer
   }
 }
 
@@ -137,53 +162,54 @@ std::string Operations::program_bytes(const v1::Data& data, const char* what) {
 }
 
 void Operations::add_executable(uint64_t id, std::unique_ptr<runtime::Executable> executable,
-                                v1::Reply& reply) {
+                                int64_t program_bytes, v1::Reply& reply) {
+  // What it keeps: its code, its constants, and the memory of temporaries after its first run.
+  const runtime::ExecutableStats& stats = executable->stats();
+  Charge charge =
+      account_->charge(stats.code_bytes + stats.temp_bytes + program_bytes, "compiled program");
   v1::Compiled& compiled = *reply.mutable_compiled();
   for (const TensorType& type : executable->parameter_types()) {
     to_wire(type, *compiled.add_parameters());
   }
   for (const TensorType& type : executable->result_types()) to_wire(type, *compiled.add_results());
-  to_wire(executable->stats(), *compiled.mutable_stats());
-  objects_.add_executable(id, std::move(executable));
+  to_wire(stats, *compiled.mutable_stats());
+  objects_.add_executable(id, {std::move(executable), std::move(charge)});
 }
 
 void Operations::compile(const v1::Compile& op, v1::Reply& reply) {
   objects_.check_new(op.executable());
   runtime::CompileOptions options = from_wire(op.options());
-  if (options.memory_limit < 0) {
-    throw invalid_argument("worker: memory_limit, got {}, expected bytes, or 0",
-                           options.memory_limit);
+  if (options.memory_limit == 0 || options.memory_limit > account_->limit()) {
+    options.memory_limit = account_->limit();
   }
-  if (options.memory_limit == 0 || options.memory_limit > account_.limit()) {
-    options.memory_limit = account_.limit();
-  }
-  auto compiled =
-      compiler_.run([&device = device_, options, bytes = program_bytes(op.program(), "program")] {
-        const auto modules = hlo::read_modules(bytes, "program");
-        if (modules.size() != 1) {
-          throw invalid_argument("worker: program, got {} modules, expected 1", modules.size());
-        }
-        hlo::verify(*modules.front());
-        return device.compile(*modules.front(), options);
-      });
-  add_executable(op.executable(), std::move(compiled), reply);
+  std::string program = program_bytes(op.program(), "program");
+  const auto size = static_cast<int64_t>(program.size());
+  auto compiled = compiler_.run([&device = device_, options, bytes = std::move(program)] {
+    const auto modules = hlo::read_modules(bytes, "program");
+    if (modules.size() != 1) {
+      throw invalid_argument("worker: program, got {} modules, expected 1", modules.size());
+    }
+    hlo::verify(*modules.front());
+    return device.compile(*modules.front(), options);
+  });
+  add_executable(op.executable(), std::move(compiled), size, reply);
 }
 
 void Operations::deserialize(const v1::Deserialize& op, v1::Reply& reply) {
   objects_.check_new(op.executable());
-  auto compiled =
-      compiler_.run([&device = device_, bytes = program_bytes(op.bytes(), "compiled program")] {
-        return device.deserialize(bytes);
-      });
+  std::string program = program_bytes(op.bytes(), "compiled program");
+  const auto size = static_cast<int64_t>(program.size());
+  auto compiled = compiler_.run(
+      [&device = device_, bytes = std::move(program)] { return device.deserialize(bytes); });
   // The limit in the bytes is the client's.
   const runtime::ExecutableStats& stats = compiled->stats();
   const int64_t needed = stats.argument_bytes + stats.result_bytes + stats.temp_bytes;
-  if (needed > account_.limit()) {
+  if (needed > account_->limit()) {
     throw make_error(Code::resource_exhausted,
                      "worker: memory of a compiled program, got {} bytes, expected at most {}",
-                     needed, account_.limit());
+                     needed, account_->limit());
   }
-  add_executable(op.executable(), std::move(compiled), reply);
+  add_executable(op.executable(), std::move(compiled), size, reply);
 }
 
 void Operations::put(const v1::Put& op) {
@@ -200,9 +226,13 @@ void Operations::put(const v1::Put& op) {
     value = std::move(transfer->value);
     charge = std::move(transfer->charge);
   } else {
-    charge = account_.charge(type.byte_size(), "buffer");
+    charge = account_->charge(type.byte_size(), "buffer");
     value = Tensor(type);
     copy_bytes(op.value(), value, "array");
+  }
+  if (op.device_ids_size() > static_cast<int>(device_.devices().size())) {
+    throw invalid_argument("worker: devices of an array, got {}, expected at most {}",
+                           op.device_ids_size(), device_.devices().size());
   }
   const std::vector<int> devices(op.device_ids().begin(), op.device_ids().end());
   auto buffer =
@@ -231,7 +261,7 @@ void Operations::add_argument(const v1::Execute& op, int index, const TensorType
     launch.arguments.push_back({.host = &launch.uploads.back()->value});
     return;
   }
-  launch.charges.push_back(account_.charge(type.byte_size(), "argument"));
+  launch.charges.push_back(account_->charge(type.byte_size(), "argument"));
   launch.inline_values.emplace_back(type);
   copy_bytes(argument.host(), launch.inline_values.back(), "argument");
   launch.arguments.push_back({.host = &launch.inline_values.back()});
@@ -242,15 +272,29 @@ void Operations::add_result(const v1::Execute::Result& result, const TensorType&
   switch (result.place_case()) {
     case v1::Execute::Result::kBuffer:
       objects_.check_new(result.buffer());
-      launch.buffer_charges.push_back(account_.charge(type.byte_size(), "result"));
+      launch.buffer_charges.push_back(account_->charge(type.byte_size(), "result"));
       launch.results.push_back({.device = &launch.new_buffers.emplace_back()});
       return;
     case v1::Execute::Result::kHost:
-      launch.charges.push_back(account_.charge(type.byte_size(), "result"));
-      launch.results.push_back({.host = &launch.host_values.emplace_back()});
+      launch.charges.push_back(account_->charge(type.byte_size(), "result"));
+      launch.results.push_back({.host = &launch.host_values.emplace_back(host_array(type)).value});
       return;
     default:
       launch.results.push_back({});
+  }
+}
+
+runtime::Event Operations::start(runtime::Executable& executable,
+                                 const runtime::ExecuteOptions& options, Launch& launch) {
+  try {
+    runtime::Event done = executable.execute(launch.arguments, launch.results, options);
+    launch.started = true;
+    return done;
+  } catch (const Error&) {
+    throw;  // nothing was launched
+  } catch (...) {
+    launch.started = true;
+    throw Error(current_operation_error());
   }
 }
 
@@ -266,10 +310,7 @@ void Operations::execute(const v1::Execute& op, v1::Reply& reply) {
       add_result(op.results(k), executable.result_types()[static_cast<size_t>(k)], launch);
     }
     std::vector<runtime::StepProfile> profile;
-    runtime::Event done = executable.execute(launch.arguments, launch.results,
-                                             {.profile = op.profile() ? &profile : nullptr});
-    launch.started = true;
-    done.wait();
+    start(executable, {.profile = op.profile() ? &profile : nullptr}, launch).wait();
     for (const runtime::StepProfile& step : profile) {
       to_wire(step, *reply.mutable_executed()->add_profile());
     }
@@ -303,33 +344,41 @@ void Operations::lose_donated(const v1::Execute& op, const Error& error) {
   for (const v1::Execute::Argument& argument : op.arguments()) {
     if (argument.value_case() != v1::Execute::Argument::kBuffer || !argument.donate()) continue;
     StoredBuffer& stored = objects_.buffer(argument.buffer());
-    if (!stored.error) stored.error = error;
+    if (!stored.error) stored.error = shortened(error);
   }
 }
 
-void Operations::give(Tensor value, uint64_t id, v1::Data& data) {
-  if (value.byte_size() <= kInlineBytes) return set_bytes(bytes_of(value), data);
+Array Operations::host_array(const TensorType& type) {
+  return type.byte_size() <= kInlineBytes ? Array{Tensor(type)} : transfers_.allocate(type);
+}
+
+void Operations::give(Array array, uint64_t id, v1::Data& data) {
+  const int64_t size = array.value.byte_size();
+  if (size <= kInlineBytes) return set_bytes(bytes_of(array.value), data);
   data.set_transfer(id);
-  data.set_size(static_cast<uint64_t>(value.byte_size()));
-  transfers_.add_result(id, std::move(value));
+  data.set_size(static_cast<uint64_t>(size));
+  transfers_.add_result(id, std::move(array));
 }
 
 void Operations::fetch(const v1::Fetch& op, v1::Reply& reply) {
   const StoredBuffer& stored = objects_.buffer(op.buffer());
   if (stored.error) throw Error(*stored.error);
-  Tensor value;
-  stored.buffer->copy_to_host(value).wait();
-  give(std::move(value), op.transfer(), *reply.mutable_data());
+  Array array = host_array(stored.buffer->type());
+  stored.buffer->copy_to_host(array.value).wait();
+  give(std::move(array), op.transfer(), *reply.mutable_data());
 }
 
 void Operations::describe(const v1::Describe& op, v1::Reply& reply) {
   const runtime::Executable& executable = objects_.executable(op.executable());
   const std::string text = op.what() == v1::Describe::SERIALIZED ? executable.serialize()
                                                                  : executable.optimized_program();
-  give(text_tensor(text), op.transfer(), *reply.mutable_data());
+  give({text_tensor(text)}, op.transfer(), *reply.mutable_data());
 }
 
 void Operations::memory_stats(const v1::MemoryStats& op, v1::Reply& reply) {
+  if (op.device_id() != static_cast<int>(op.device_id())) {
+    throw invalid_argument("worker: device, got {}, which is none", op.device_id());
+  }
   const runtime::MemoryStats stats = device_.memory_stats(static_cast<int>(op.device_id()));
   v1::MemoryStatsReply& message = *reply.mutable_memory_stats();
   message.set_bytes_in_use(stats.bytes_in_use);

@@ -28,8 +28,25 @@ std::unique_ptr<Recorder::Active> Recorder::begin(Options options) {
 void Recorder::check(Clock::time_point now, Clock::duration stall) {
   const std::lock_guard lock(mutex_);
   if (!state_) return;
-  if (!state_->recorded && now > state_->until) state_->recorded = tracing::stop();
+  if (!state_->recorded && now > state_->until) state_->recorded = stop(*state_);
   if (now - state_->last_heard > stall) state_->options.cancel();
+}
+
+Recorder::Recorded Recorder::stop(State& state) {
+  Recorded recorded = {.own = tracing::stop(), .parts = std::move(state.parts)};
+  if (!state.options.collect) return recorded;
+  for (RecordingPart& part : state.options.collect()) recorded.parts.push_back(std::move(part));
+  return recorded;
+}
+
+int64_t Recorder::events_per_thread() const {
+  const std::lock_guard lock(mutex_);
+  return state_ && !state_->recorded ? state_->options.events_per_thread : 0;
+}
+
+void Recorder::add(RecordingPart part) {
+  const std::lock_guard lock(mutex_);
+  if (state_ && !state_->recorded) state_->parts.push_back(std::move(part));
 }
 
 Recorder::Active::~Active() {
@@ -46,11 +63,11 @@ bool Recorder::Active::over() const {
   return recorder_.state_->recorded.has_value();
 }
 
-tracing::Recording Recorder::Active::end() {
+Recorder::Recorded Recorder::Active::end() {
   const std::lock_guard lock(recorder_.mutex_);
   ended_ = true;
   std::optional<State> state = std::exchange(recorder_.state_, std::nullopt);
-  return state->recorded ? std::move(*state->recorded) : tracing::stop();
+  return state->recorded ? std::move(*state->recorded) : stop(*state);
 }
 
 }  // namespace systole::worker

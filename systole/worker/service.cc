@@ -83,6 +83,7 @@ std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) co
 }
 
 v1::SessionKey WorkerService::add_session(const v1::HelloRequest& request, double lease_seconds) {
+  const std::lock_guard lock(mutex_);
   if (static_cast<int64_t>(sessions_.size()) >= options_.limits.max_sessions) {
     throw make_error(Code::resource_exhausted, "worker: sessions, got one more than {}",
                      options_.limits.max_sessions);
@@ -108,8 +109,12 @@ grpc::Status WorkerService::Hello(grpc::ServerContext* context, const v1::HelloR
     const double lease = request->lease_seconds() > 0
                              ? std::min(request->lease_seconds(), kMaxLeaseSeconds)
                              : options_.lease_seconds;
-    const std::lock_guard lock(mutex_);
     *reply->mutable_session() = add_session(*request, lease);
+    const int64_t recorded_events = recorder_.events_per_thread();
+    if (SessionProcess* const process = find(reply->session())->process();
+        process != nullptr && recorded_events > 0) {
+      process->begin_recording(recorded_events);
+    }
     reply->set_version(std::min(request->max_version(), kNewestVersion));
     reply->set_lease_seconds(lease);
     reply->set_platform(std::string(context_.device.platform()));
@@ -156,7 +161,11 @@ grpc::Status WorkerService::Close(grpc::ServerContext* context, const v1::Sessio
                                   v1::CloseReply*) {
   return status_of([&] {
     check_token(*context);
-    find(*key)->close();
+    const auto session = find(*key);
+    if (session->process() != nullptr && recorder_.events_per_thread() > 0) {
+      recorder_.add(end_part(*session, options_.limits.max_profile_bytes));
+    }
+    session->close();
   });
 }
 
@@ -181,14 +190,16 @@ grpc::Status WorkerService::Status(grpc::ServerContext* context, const v1::Statu
   });
 }
 
+std::vector<std::shared_ptr<WorkerSession>> WorkerService::sessions() const {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, session] : sessions_) sessions.push_back(session);
+  return sessions;
+}
+
 void WorkerService::preempt(const std::string& why, double grace_seconds) {
   preempted_ = true;
-  std::vector<std::shared_ptr<WorkerSession>> sessions;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, session] : sessions_) sessions.push_back(session);
-  }
-  for (const auto& session : sessions) session->notify_preempted(why, grace_seconds);
+  for (const auto& session : sessions()) session->notify_preempted(why, grace_seconds);
 }
 
 void WorkerService::check() {
@@ -196,13 +207,15 @@ void WorkerService::check() {
   const auto stall = std::chrono::duration_cast<WorkerSession::Clock::duration>(
       std::chrono::duration<double>(options_.stall_seconds));
   recorder_.check(now, stall);
-  std::vector<std::shared_ptr<WorkerSession>> freed;  // destroyed without the lock
-  const std::lock_guard lock(mutex_);
-  std::erase_if(sessions_, [&](auto& entry) {
-    if (!entry.second->check(now, stall) || !entry.second->freed()) return false;
-    freed.push_back(std::move(entry.second));
-    return true;
-  });
+  std::vector<std::shared_ptr<WorkerSession>> sessions;  // some are destroyed, without the lock
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(sessions_, [&](auto& entry) {
+      sessions.push_back(entry.second);
+      return entry.second->check(now, stall) && entry.second->freed();
+    });
+  }
+  limit_memory(sessions, context_.account.in_use(), context_.account.limit());
 }
 
 void WorkerService::close_all() {

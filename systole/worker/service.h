@@ -57,12 +57,17 @@ class WorkerService final : public RawService {
   int64_t num_connected() const;
 
  private:
-  // REQUIRES: the lock.
   v1::SessionKey add_session(const v1::HelloRequest& request, double lease_seconds);
   std::unique_ptr<Recorder::Active> begin_recording(v1::ProfileBegin& begin,
                                                     grpc::ServerContext& context);
   std::string encoded_recording(Recorder::Active& active, const v1::ProfileBegin& begin) const;
-  std::string remark_of_idle(const tracing::Recording& recording) const;
+  std::string remark_of_idle() const;
+  // What the process of a session recorded. Ends its recording.
+  static RecordingPart end_part(WorkerSession& session, int64_t max_bytes);
+  // That of all processes; of the session `only` alone, unless that is 0.
+  std::vector<RecordingPart> collect_parts(uint64_t only, int64_t max_bytes) const;
+  int64_t recorded_steps() const;
+  std::vector<std::shared_ptr<WorkerSession>> sessions() const;
 
   const SessionContext context_;
   const WorkerOptions& options_;

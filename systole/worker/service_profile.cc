@@ -41,8 +41,7 @@ void send_pieces(const std::string& bytes, Stream& stream) {
 }  // namespace
 
 // Says what there was to record, where nothing was.
-std::string WorkerService::remark_of_idle(const tracing::Recording& recording) const {
-  if (!recording.threads.empty()) return "";
+std::string WorkerService::remark_of_idle() const {
   const std::lock_guard lock(mutex_);
   const auto connected = std::ranges::count_if(
       sessions_, [](const auto& entry) { return entry.second->status().connected(); });
@@ -51,30 +50,58 @@ std::string WorkerService::remark_of_idle(const tracing::Recording& recording) c
                      connected, connected == 1 ? " is" : "s are");
 }
 
+RecordingPart WorkerService::end_part(WorkerSession& session, int64_t max_bytes) {
+  return {.bytes = session.process()->end_recording(max_bytes),
+          .thread = session.process()->process(),
+          .name = "session of " + session.client()};
+}
+
+std::vector<RecordingPart> WorkerService::collect_parts(uint64_t only, int64_t max_bytes) const {
+  std::vector<RecordingPart> parts;
+  for (const auto& session : sessions()) {
+    if (session->process() == nullptr) continue;
+    RecordingPart part = end_part(*session, max_bytes);
+    if (only == 0 || session->id() == only) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 // Ends the recording and returns its bytes.
 std::string WorkerService::encoded_recording(Recorder::Active& active,
                                              const v1::ProfileBegin& begin) const {
   const bool over = active.over();
-  tracing::Recording recording = active.end();
-  if (begin.has_session()) {
-    keep_thread(find(begin.session())->thread_id(), recording);
-  } else {
-    const std::lock_guard lock(mutex_);
+  Recorder::Recorded recorded = active.end();
+  tracing::Recording& recording = recorded.own;
+  if (begin.has_session()) keep_thread(find(begin.session())->thread_id(), recording);
+  for (const auto& session : sessions()) {
     for (tracing::ThreadEvents& thread : recording.threads) {
-      for (const auto& [id, session] : sessions_) {
-        if (session->thread_id() == thread.id) thread.name = "session of " + session->client();
-      }
+      if (session->thread_id() == thread.id) thread.name = "session of " + session->client();
+    }
+    // Its process has a thread of that name, with its work.
+    if (session->process() != nullptr) {
+      std::erase_if(recording.threads,
+                    [&](const auto& thread) { return thread.id == session->thread_id(); });
     }
   }
   recording.host = host_name();
-  recording.remark = remark_of_idle(recording);
+  std::erase_if(recorded.parts, [](const RecordingPart& part) { return !has_events(part); });
+  if (recording.threads.empty() && recorded.parts.empty()) recording.remark = remark_of_idle();
   if (over) {
     recording.remark += fmt::format("{}The recording ended after {:.2f} s, the worker's limit.",
                                     recording.remark.empty() ? "" : " ",
                                     1e-9 * static_cast<double>(recording.duration_ns));
   }
   if (options_.peaks) recording.peaks = options_.peaks();
-  return encode_recording(recording, begin.max_bytes());
+  return join_recordings(encode_recording(recording, begin.max_bytes()), recorded.parts,
+                         begin.max_bytes());
+}
+
+int64_t WorkerService::recorded_steps() const {
+  int64_t steps = tracing::recorded_steps();
+  for (const auto& session : sessions()) {
+    if (session->process() != nullptr) steps += session->process()->recorded_steps();
+  }
+  return steps;
 }
 
 // Begins a recording within the worker's limits, which it writes to `begin`.
@@ -88,12 +115,19 @@ std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegi
   const int64_t bytes = begin.max_bytes() > 0 ? begin.max_bytes() : limits.max_profile_bytes;
   begin.set_max_bytes(std::min(bytes, limits.max_profile_bytes));
   const int64_t threads = limits.max_sessions + 1;  // each session has one of its own
-  return recorder_.begin(
-      {.client = begin.client().substr(0, 100),
-       .seconds = begin.max_seconds(),
-       .events_per_thread =
-           begin.max_bytes() / static_cast<int64_t>(sizeof(tracing::Event)) / threads,
-       .cancel = [&context] { context.TryCancel(); }});
+  const int64_t events = begin.max_bytes() / static_cast<int64_t>(sizeof(tracing::Event)) / threads;
+  const int64_t part_bytes = begin.max_bytes() / (begin.has_session() ? 1 : limits.max_sessions);
+  auto active =
+      recorder_.begin({.client = begin.client().substr(0, 100),
+                       .seconds = begin.max_seconds(),
+                       .events_per_thread = events,
+                       .cancel = [&context] { context.TryCancel(); },
+                       .collect = [this, only = begin.session().id(),
+                                   part_bytes] { return collect_parts(only, part_bytes); }});
+  for (const auto& session : sessions()) {
+    if (session->process() != nullptr) session->process()->begin_recording(events);
+  }
+  return active;
 }
 
 grpc::Status WorkerService::Profile(grpc::ServerContext* context, Stream* stream) {
@@ -116,7 +150,7 @@ grpc::Status WorkerService::Profile(grpc::ServerContext* context, Stream* stream
         active.reset();
       } else if (active != nullptr) {
         active->heard();
-        reply.set_steps(tracing::recorded_steps());
+        reply.set_steps(recorded_steps());
         reply.set_ended(active->over());
       }
       reply.set_received_ns(received);

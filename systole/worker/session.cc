@@ -13,8 +13,13 @@
 namespace systole::worker {
 namespace {
 
-// Of replies that a client has not acknowledged.
-constexpr size_t kMaxReplyBytes = size_t{256} << 20;
+// What all processes of sessions may take beyond the limit, for code, threads and passes.
+constexpr int64_t kUncountedBytes = int64_t{320} << 20;
+
+// Messages in memory take a multiple of their bytes.
+int64_t bytes_in_memory(const google::protobuf::Message& message) {
+  return static_cast<int64_t>(message.SpaceUsedLong());
+}
 
 int64_t nanoseconds(WorkerSession::Clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
@@ -30,10 +35,24 @@ WorkerSession::WorkerSession(const SessionContext& context, uint64_t id, std::st
       client_(std::move(client)),
       lease_(std::chrono::duration_cast<Clock::duration>(
           std::chrono::duration<double>(lease_seconds))),
-      account_(context.account.limit(), &context.account),
-      transfers_(account_),
-      operations_(context.device, context.limits, account_, context.compiler, transfers_),
-      executor_([this] { execute_all(); }) {}
+      account_(context.account.for_session()) {
+  begin_runner();
+  executor_ = std::thread([this] { execute_all(); });
+}
+
+void WorkerSession::begin_runner() {
+  if (context_.processes == nullptr) {
+    transfers_ = std::make_unique<Transfers>(account_);
+    runner_ = std::make_unique<Operations>(context_.device, context_.limits, account_,
+                                           context_.compiler, *transfers_);
+    return;
+  }
+  auto process = std::make_unique<SessionProcess>(*context_.processes, context_.limits,
+                                                  context_.account.limit());
+  transfers_ = process->make_transfers(account_);
+  process_ = process.get();
+  runner_ = std::move(process);
+}
 
 WorkerSession::~WorkerSession() {
   close();
@@ -69,8 +88,8 @@ void WorkerSession::attach(std::shared_ptr<ReplySink> sink, uint64_t acknowledge
   }
   acknowledged_ = acknowledged;
   write(open);
-  for (const v1::Reply& reply : unacknowledged_) {
-    if (reply.op_id() > acknowledged) write(reply);
+  for (const KeptReply& kept : unacknowledged_) {
+    if (kept.reply.op_id() > acknowledged) write(kept.reply);
   }
 }
 
@@ -98,8 +117,9 @@ void WorkerSession::receive(v1::Request&& request) {
         throw make_error(Code::resource_exhausted, "worker: queue, got more than {} operations",
                          2 * most);
       }
+      Charge charge = account_->charge(bytes_in_memory(request), "request");
+      queue_.push_back({std::move(request), std::move(charge)});
       ++received_;
-      queue_.push_back(std::move(request));
       changed_.notify_one();
       return;
     }
@@ -125,7 +145,7 @@ void WorkerSession::execute_all() {
   thread_id_ = ::syscall(SYS_gettid);
   tracing::name_thread("session");
   while (true) {
-    v1::Request request;
+    QueuedRequest queued;
     bool refused = false;
     {
       const tracing::Span span("wait for requests");
@@ -133,44 +153,48 @@ void WorkerSession::execute_all() {
       changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
       if (closing_) break;
       refused = static_cast<int64_t>(queue_.size()) > context_.limits.max_queued;
-      request = std::move(queue_.front());
+      queued = std::move(queue_.front());
       queue_.pop_front();
     }
+    v1::Request& request = queued.request;
     v1::Reply reply;
     reply.set_op_id(request.op_id());
     if (refused) {
-      operations_.refuse(request,
-                         make_error(Code::resource_exhausted,
-                                    "worker: queue, got more than {} operations without a reply",
-                                    context_.limits.max_queued),
-                         reply);
+      runner_->refuse(request,
+                      make_error(Code::resource_exhausted,
+                                 "worker: queue, got more than {} operations without a reply",
+                                 context_.limits.max_queued),
+                      reply);
     } else {
-      operations_.run(request, reply);
+      runner_->run(request, reply);
     }
-    buffers_ = operations_.objects().num_buffers();
-    executables_ = operations_.objects().num_executables();
+    buffers_ = runner_->num_buffers();
+    executables_ = runner_->num_executables();
     const tracing::Span span("reply", tracing::Kind::transfer);
     if (!deliver(std::move(reply))) close();
   }
-  transfers_.close();
-  operations_.clear();
+  transfers_->close();
+  runner_->clear();
   freed_ = true;
 }
 
 bool WorkerSession::deliver(v1::Reply&& reply) {
   const std::lock_guard write_lock(write_mutex_);
-  while (!unacknowledged_.empty() && unacknowledged_.front().op_id() <= acknowledged_) {
-    unacknowledged_bytes_ -= unacknowledged_.front().ByteSizeLong();
+  while (!unacknowledged_.empty() && unacknowledged_.front().reply.op_id() <= acknowledged_) {
     unacknowledged_.pop_front();
   }
   replied_ = reply.op_id();
-  unacknowledged_bytes_ += reply.ByteSizeLong();
-  unacknowledged_.push_back(std::move(reply));
-  write(unacknowledged_.back());
-  const auto most = static_cast<size_t>(2 * context_.limits.max_queued);
-  if (unacknowledged_.size() <= most && unacknowledged_bytes_ <= kMaxReplyBytes) return true;
-  log_warning("worker: session of {}: {} replies without acknowledgement; it is closed", client_,
-              unacknowledged_.size());
+  try {
+    Charge charge = account_->charge(bytes_in_memory(reply), "replies without acknowledgement");
+    unacknowledged_.push_back({std::move(reply), std::move(charge)});
+    write(unacknowledged_.back().reply);
+    const auto most = static_cast<size_t>(2 * context_.limits.max_queued);
+    if (unacknowledged_.size() <= most) return true;
+    log_warning("worker: session of {}: {} replies without acknowledgement; it is closed", client_,
+                unacknowledged_.size());
+  } catch (const Error& error) {
+    log_warning("worker: session of {}: {}; it is closed", client_, error.message());
+  }
   return false;
 }
 
@@ -194,9 +218,12 @@ void WorkerSession::close() {
     if (sink_ != nullptr) sink_->cancel();
   }
   changed_.notify_all();
+  runner_->stop();
 }
 
 bool WorkerSession::check(Clock::time_point now, Clock::duration stall) {
+  transfers_->trim();
+  if (process_ != nullptr) process_->check(now, context_.limits.max_launch_seconds);
   bool expired = false;
   {
     const std::lock_guard lock(mutex_);
@@ -222,12 +249,30 @@ v1::SessionStatus WorkerSession::status() const {
   status.set_client(client_);
   status.set_connected(sink_ != nullptr);
   status.set_age_seconds(std::chrono::duration<double>(Clock::now() - begin_).count());
-  status.set_bytes(account_.in_use());
+  status.set_bytes(account_->in_use() + (process_ != nullptr ? process_->counted_bytes() : 0));
   status.set_buffers(buffers_);
   status.set_executables(executables_);
   status.set_queued(static_cast<int64_t>(queue_.size()));
   status.set_operations(received_ - queue_.size());
   return status;
+}
+
+void limit_memory(const std::vector<std::shared_ptr<WorkerSession>>& sessions, int64_t counted,
+                  int64_t limit) {
+  SessionProcess* largest = nullptr;
+  int64_t most_beyond = 0;
+  int64_t used = counted;
+  for (const auto& session : sessions) {
+    SessionProcess* const process = session->process();
+    if (process == nullptr) continue;
+    const int64_t beyond = process->private_bytes() - process->counted_bytes();
+    used += std::max<int64_t>(beyond, 0);
+    if (beyond <= most_beyond) continue;
+    most_beyond = beyond;
+    largest = process;
+  }
+  if (largest == nullptr || used <= limit + kUncountedBytes) return;
+  largest->end(fmt::format("was ended for its memory, {} bytes beyond its arrays,", most_beyond));
 }
 
 }  // namespace systole::worker

@@ -10,9 +10,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "systole/worker/operations.h"
 #include "systole/worker/protocol/worker.pb.h"
+#include "systole/worker/session_process.h"
 
 namespace systole::worker {
 
@@ -32,6 +34,7 @@ struct SessionContext {
   const WorkerLimits& limits;
   MemoryAccount& account;
   CompileService& compiler;
+  SessionTemplate* processes = nullptr;  // null: operations run in this process
 };
 
 // Thread-safe.
@@ -49,9 +52,11 @@ class WorkerSession {
   uint64_t id() const { return id_; }
   const std::string& client() const { return client_; }
   bool has_token(std::string_view token) const;
-  Transfers& transfers() { return transfers_; }
-  // The kernel's id of the thread that carries out the operations.
+  Transfers& transfers() { return *transfers_; }
+  // The kernel's id of the thread of this process that carries out the operations.
   int64_t thread_id() const { return thread_id_; }
+  // The process that carries them out; null for this one.
+  SessionProcess* process() { return process_; }
 
   // Continues on a new stream, which replaces an old one: sends `open`, then the replies above
   // `acknowledged`. Errors: FAILED_PRECONDITION for a closed session; DATA_LOSS if the client
@@ -76,6 +81,17 @@ class WorkerSession {
   v1::SessionStatus status() const;
 
  private:
+  // A message that waits, and what it takes.
+  struct QueuedRequest {
+    v1::Request request;
+    Charge charge;
+  };
+  struct KeptReply {
+    v1::Reply reply;
+    Charge charge;
+  };
+
+  void begin_runner();
   void execute_all();
   // Returns whether the client acknowledges replies as it should.
   bool deliver(v1::Reply&& reply);
@@ -88,13 +104,14 @@ class WorkerSession {
   const std::string client_;
   const Clock::duration lease_;
   const Clock::time_point begin_ = Clock::now();
-  MemoryAccount account_;
-  Transfers transfers_;
-  Operations operations_;
+  const std::shared_ptr<MemoryAccount> account_;
+  std::unique_ptr<Transfers> transfers_;
+  std::unique_ptr<OperationRunner> runner_;
+  SessionProcess* process_ = nullptr;  // the runner, if it is one
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::deque<v1::Request> queue_;
+  std::deque<QueuedRequest> queue_;
   uint64_t received_ = 0;
   bool closing_ = false;
   Clock::time_point last_received_ = Clock::now();
@@ -102,8 +119,7 @@ class WorkerSession {
 
   // Guards the sink and the replies; locked before mutex_.
   std::mutex write_mutex_;
-  std::deque<v1::Reply> unacknowledged_;
-  size_t unacknowledged_bytes_ = 0;
+  std::deque<KeptReply> unacknowledged_;
   uint64_t replied_ = 0;
   std::shared_ptr<ReplySink> sink_;      // changed under both mutexes
   std::atomic<int64_t> write_began_{0};  // steady nanoseconds; 0: nothing is written
@@ -114,5 +130,11 @@ class WorkerSession {
   std::atomic<int64_t> thread_id_{0};
   std::thread executor_;  // last: uses all of the above
 };
+
+// Ends the process of a session that takes most memory beyond what is counted for it, when all
+// processes together take more than `limit` and what code and passes need. `counted` is what is
+// counted for all sessions.
+void limit_memory(const std::vector<std::shared_ptr<WorkerSession>>& sessions, int64_t counted,
+                  int64_t limit);
 
 }  // namespace systole::worker

@@ -9,6 +9,8 @@
 
 namespace systole::worker {
 
+class SessionTemplate;
+
 // What is beyond a limit is refused with RESOURCE_EXHAUSTED.
 struct WorkerLimits {
   int64_t max_sessions = 16;
@@ -16,6 +18,7 @@ struct WorkerLimits {
   int64_t max_queued = 1024;  // operations of a session that have no reply yet
   int64_t max_program_bytes = int64_t{256} << 20;
   double max_compile_seconds = 600;
+  double max_launch_seconds = 3600;  // of an operation of a session in a process of its own
   double max_profile_seconds = 600;
   int64_t max_profile_bytes = int64_t{128} << 20;
 };
@@ -37,6 +40,9 @@ struct WorkerOptions {
   double stall_seconds = 30;  // without a message from a client, or with one that it does not read
   // A folder of this worker's own, where a later worker finds how this one ended; "": none.
   std::string state_folder;
+  // Makes a process for each session, where its operations run. Null: they run in this process,
+  // where nothing ends a launch that does not end. It must outlive the worker.
+  SessionTemplate* processes = nullptr;
   // Returns the limits of this machine, for profiles; none: they are not known.
   std::function<tracing::DevicePeaks()> peaks = {};
 };

@@ -38,22 +38,33 @@ WorkerOptions checked(WorkerOptions options) {
   return options;
 }
 
+// Counts for all sessions.
+std::shared_ptr<MemoryAccount> make_account(const WorkerOptions& options) {
+  auto total = std::make_shared<ByteCounter>(0);
+  if (options.processes != nullptr) {
+    const auto& counters = options.processes->counters();
+    total = {counters, &counters->total};
+  }
+  return MemoryAccount::make(options.limits.max_bytes, total, total);
+}
+
 }  // namespace
 
 struct WorkerServer::Impl {
   Impl(runtime::Client& device, WorkerOptions given)
       : options(checked(std::move(given))),
         death_note(options.state_folder),
-        account(options.limits.max_bytes),
+        account(make_account(options)),
         compiler(options.limits.max_compile_seconds),
-        service({device, options.limits, account, compiler}, options, death_note.of_last()) {}
+        service({device, options.limits, *account, compiler, options.processes}, options,
+                death_note.of_last()) {}
 
   void start();
   void check_until_end();
 
   const WorkerOptions options;
   DeathNote death_note;
-  MemoryAccount account;
+  const std::shared_ptr<MemoryAccount> account;
   CompileService compiler;
   WorkerService service;
   std::string address;

@@ -13,6 +13,8 @@
 #include "systole/base/error.h"
 #include "systole/profile/analysis.h"
 #include "systole/session/target.h"
+#include "systole/worker/session_main.h"
+#include "systole/worker/session_template.h"
 #include "systole/worker/worker_server.h"
 #include "systole/worker/worker_status.h"
 
@@ -25,6 +27,7 @@ struct WorkerFlags {
   std::string token_file;
   std::string state = "auto";
   double grace_seconds = 30;
+  std::string isolation = "auto";
   std::string status_address;
   bool status_shown = false;
 };
@@ -58,12 +61,38 @@ sigset_t block_stop_signals() {
   return signals;
 }
 
+// Whether the target's devices may be opened by several processes: this CPU's may, those of a
+// plugin belong to one.
+bool can_isolate(const std::string& device) {
+  return device.empty() || device == "local" || device.starts_with("local:");
+}
+
+// Makes the template of the processes of sessions, or none. REQUIRES: no thread was started.
+std::unique_ptr<worker::SessionTemplate> make_template(const WorkerFlags& flags) {
+  if (flags.isolation != "auto" && flags.isolation != "on" && flags.isolation != "off") {
+    throw invalid_argument("--isolation, got '{}', expected auto, on or off", flags.isolation);
+  }
+  const bool possible = can_isolate(flags.device);
+  if (flags.isolation == "on" && !possible) {
+    throw invalid_argument("--isolation, got 'on' for '{}', whose devices one process owns",
+                           flags.device);
+  }
+  if (flags.isolation == "off" || !possible) return nullptr;
+  return std::make_unique<worker::SessionTemplate>(
+      [device = flags.device](const worker::SessionSeat& seat,
+                              const std::shared_ptr<worker::SharedCounters>& counters) {
+        worker::run_session(*resolve_target(device, "").client, seat, counters, true);
+      });
+}
+
 void serve(WorkerFlags& flags) {
   flags.options.token = read_token(flags.token_file);
   flags.options.state_folder =
       flags.state == "auto" ? default_state_folder(flags.options.listen) : flags.state;
   flags.options.peaks = profile::machine_peaks;
   const sigset_t signals = block_stop_signals();
+  const auto processes = make_template(flags);  // first: it forks
+  flags.options.processes = processes.get();
   const Target target = resolve_target(flags.device, "");
   worker::WorkerServer server(*target.client, flags.options);
   if (!server.note().empty()) fmt::print("note: {}\n", server.note());
@@ -108,11 +137,19 @@ void add_options(CommandLine& line, WorkerFlags& flags) {
       .positive();
   line.option("--max-compile-seconds", options.limits.max_compile_seconds, "Time for a compilation")
       .show_default();
+  line.option("--max-launch-seconds", options.limits.max_launch_seconds,
+              "Time for a launch; its session ends then (with --isolation)")
+      .show_default();
   line.option("--max-profile-seconds", options.limits.max_profile_seconds,
               "Time of a recording for `systole profile`")
       .show_default();
   line.option("--max-profile-bytes", options.limits.max_profile_bytes, "Size of a recording")
       .as_bytes();
+  line.option("--isolation", flags.isolation,
+              "A process for each program, so that none can harm another: auto (where the devices "
+              "can be shared), on, off")
+      .value_name("MODE")
+      .show_default();
   line.option("--lease-seconds", options.lease_seconds,
               "Time that a program's arrays outlive its connection")
       .show_default();

@@ -1,5 +1,6 @@
 #include "systole/worker/protocol/chunks.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
@@ -29,6 +30,34 @@ grpc::Slice borrowed_slice(const char* data, size_t size, std::shared_ptr<const 
           new std::shared_ptr<const void>(std::move(owner))};
 }
 
+// Messages up to this size are parsed whatever they hold.
+constexpr size_t kUncountedBytes = size_t{64} << 10;
+// Of a larger message, in all its parts. A field of two bytes may take a hundred in memory.
+constexpr int64_t kMaxFields = 262'144;
+
+// Whether the rest of `input`, a message of type `type`, has at most `left` fields, which are
+// counted off, and is well formed.
+bool has_few_fields(CodedInputStream& input, const google::protobuf::Descriptor& type,
+                    int64_t& left) {
+  while (const uint32_t tag = input.ReadTag()) {
+    if (--left < 0) return false;
+    const google::protobuf::FieldDescriptor* const field =
+        type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+    const bool is_message =
+        field != nullptr && field->message_type() != nullptr &&
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (!is_message) {
+      if (!WireFormatLite::SkipField(&input, tag)) return false;
+      continue;
+    }
+    const auto limit = input.ReadLengthAndPushLimit();
+    if (!has_few_fields(input, *field->message_type(), left)) return false;
+    if (input.BytesUntilLimit() > 0) return false;
+    input.PopLimit(limit);
+  }
+  return true;
+}
+
 }  // namespace
 
 grpc::ByteBuffer to_buffer(const google::protobuf::MessageLite& message) {
@@ -36,7 +65,15 @@ grpc::ByteBuffer to_buffer(const google::protobuf::MessageLite& message) {
   return {&slice, 1};
 }
 
-bool from_buffer(grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {
+bool from_buffer(grpc::ByteBuffer& buffer, google::protobuf::Message& message) {
+  if (buffer.Length() > kUncountedBytes) {
+    grpc::ProtoBufferReader reader(&buffer);
+    CodedInputStream input(&reader);
+    int64_t left = kMaxFields;
+    if (!reader.status().ok() || !has_few_fields(input, *message.GetDescriptor(), left)) {
+      return false;
+    }
+  }
   grpc::ProtoBufferReader reader(&buffer);
   return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
 }

@@ -15,8 +15,9 @@ namespace systole::worker {
 
 // A message of another kind as its bytes.
 grpc::ByteBuffer to_buffer(const google::protobuf::MessageLite& message);
-// Returns whether the bytes are a message of this type.
-bool from_buffer(grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message);
+// Returns whether the bytes are a message of this type, and one that takes no large multiple of its
+// bytes in memory.
+bool from_buffer(grpc::ByteBuffer& buffer, google::protobuf::Message& message);
 
 // Writes the chunks of one array: its bytes, then the end with their checksum.
 class ChunkWriter {

@@ -9,6 +9,10 @@ namespace systole::worker {
 namespace {
 
 constexpr int kMaxRank = 64;
+// More than the largest TPU has cores.
+constexpr int64_t kMaxReplicas = 65536;
+// More than any machine has.
+constexpr int64_t kMaxThreads = 4096;
 constexpr int64_t kMaxArrayBytes = int64_t{1} << 62;
 
 Code code_from_wire(int32_t number) {
@@ -93,6 +97,18 @@ void to_wire(const runtime::CompileOptions& options, v1::CompileOptions& message
 }
 
 runtime::CompileOptions from_wire(const v1::CompileOptions& message) {
+  const auto bounded = [](const char* what, int64_t got, int64_t least, int64_t most) {
+    if (got >= least && got <= most) return;
+    throw invalid_argument("worker: {}, got {}, expected {} to {}", what, got, least, most);
+  };
+  bounded("num_replicas", message.num_replicas(), 1, kMaxReplicas);
+  bounded("num_partitions", message.num_partitions(), 1, kMaxReplicas);
+  bounded("num_replicas x num_partitions",
+          int64_t{message.num_replicas()} * message.num_partitions(), 1, kMaxReplicas);
+  bounded("device_assignment's ids", message.device_assignment_size(), 0, kMaxReplicas);
+  for (const int id : message.device_assignment()) bounded("device id", id, 0, kMaxReplicas);
+  bounded("num_threads", message.num_threads(), 0, kMaxThreads);
+  bounded("memory_limit", message.memory_limit(), 0, INT64_MAX);
   return {
       .num_replicas = message.num_replicas(),
       .num_partitions = message.num_partitions(),

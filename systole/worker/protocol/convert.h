@@ -49,6 +49,7 @@ void to_wire(const Error& error, v1::Error& message);
 Error from_wire(const v1::Error& message);
 
 void to_wire(const runtime::CompileOptions& options, v1::CompileOptions& message);
+// Errors: INVALID_ARGUMENT for numbers that no device has.
 runtime::CompileOptions from_wire(const v1::CompileOptions& message);
 
 void to_wire(const runtime::Device& device, v1::Device& message);

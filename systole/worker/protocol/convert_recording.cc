@@ -124,6 +124,47 @@ v1::Recording encode(const tracing::Recording& recording, size_t most_events) {
   return message;
 }
 
+// -------------------------------------------------------------------------------------- joining
+
+// Ids of programs are unique in a process alone.
+constexpr int kProcessShift = 32;
+
+// Moves the events of a thread to a recording that began `shift_ns` earlier and whose names and
+// programs have other numbers.
+void move_events(v1::RecordedThread& thread, int64_t shift_ns, uint32_t first_name,
+                 int64_t program_offset, uint32_t program_key) {
+  if (thread.end_size() > 0) thread.set_end(0, thread.end(0) + shift_ns);
+  for (uint32_t& name : *thread.mutable_name_index()) name += first_name;
+  const int arguments = std::min(thread.key_size(), thread.value_size());
+  for (int i = 0; i < arguments; ++i) {
+    if (thread.key(i) == 0) continue;
+    if (thread.key(i) == program_key) thread.set_value(i, thread.value(i) + program_offset);
+    thread.set_key(i, thread.key(i) + first_name);
+  }
+}
+
+void add_part(const RecordingPart& part, int number, v1::Recording& whole) {
+  v1::Recording message;
+  if (!message.ParseFromString(part.bytes)) return;
+  const int64_t shift_ns = message.start_steady_ns() - whole.start_steady_ns();
+  const auto first_name = static_cast<uint32_t>(whole.names_size());
+  const int64_t program_offset = int64_t{number} << kProcessShift;
+  uint32_t program_key = 0;
+  for (int i = 0; i < message.names_size(); ++i) {
+    if (message.names(i) == "program") program_key = static_cast<uint32_t>(i) + 1;
+    whole.add_names(std::move(*message.mutable_names(i)));
+  }
+  for (v1::RecordedThread& thread : *message.mutable_threads()) {
+    move_events(thread, shift_ns, first_name, program_offset, program_key);
+    if (thread.id() == part.thread) thread.set_name(part.name);
+    whole.add_threads()->Swap(&thread);
+  }
+  for (v1::RecordedProgram& program : *message.mutable_programs()) {
+    program.set_id(program.id() + program_offset);
+    whole.add_programs()->Swap(&program);
+  }
+}
+
 // ------------------------------------------------------------------------------------ decoding
 
 int64_t checked(int64_t value, const char* what) {
@@ -270,6 +311,27 @@ std::string encode_recording(const tracing::Recording& recording, int64_t max_by
     }
     most /= 2;
   }
+}
+
+bool has_events(const RecordingPart& part) {
+  v1::Recording message;
+  return message.ParseFromString(part.bytes) && message.threads_size() > 0;
+}
+
+std::string join_recordings(std::string_view whole, const std::vector<RecordingPart>& parts,
+                            int64_t max_bytes) {
+  v1::Recording message;
+  if (!message.ParseFromArray(whole.data(), static_cast<int>(whole.size()))) {
+    throw damaged("got {} bytes that are no message", whole.size());
+  }
+  auto left = std::min<int64_t>(max_bytes, INT32_MAX) - static_cast<int64_t>(whole.size());
+  int number = 0;
+  for (const RecordingPart& part : parts) {
+    left -= static_cast<int64_t>(part.bytes.size());
+    if (left < 0) break;
+    add_part(part, ++number, message);
+  }
+  return message.SerializeAsString();
 }
 
 tracing::Recording decode_recording(std::string_view bytes) {
