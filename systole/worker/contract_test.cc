@@ -4,6 +4,7 @@
 
 #include "systole/runtime/registry.h"
 #include "systole/runtime/testing/client_contract.h"
+#include "systole/worker/testing/processes.h"
 #include "systole/worker/worker_server.h"
 
 namespace systole::runtime::contract {
@@ -19,10 +20,18 @@ Client& remote_over(const char* inner) {
   return client("remote", {{"address", made->address()}});
 }
 
+// The same with a process for each session.
+Client& remote_over_processes() {
+  static worker::WorkerServer* const made = new worker::WorkerServer(
+      client("cpu"), {.listen = "127.0.0.1:0", .processes = &worker::testing::session_processes()});
+  return client("remote", {{"address", made->address()}});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Clients, ClientContract,
     ::testing::Values(
         NamedClient{"remote_over_cpu", []() -> Client& { return remote_over("cpu"); }},
+        NamedClient{"remote_over_processes", remote_over_processes},
         NamedClient{"remote_over_reference", []() -> Client& { return remote_over("reference"); }}),
     client_name);
 

@@ -62,6 +62,8 @@ class SessionTemplate {
   int wait(pid_t process, int slot);
 
   const std::shared_ptr<SharedCounters>& counters() const { return counters_; }
+  // The template itself.
+  pid_t process() const { return process_; }
   // Whether the template can fork.
   bool works() const { return works_; }
 

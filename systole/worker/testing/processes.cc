@@ -1,0 +1,31 @@
+#include "systole/worker/testing/processes.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "systole/runtime/registry.h"
+#include "systole/worker/session_main.h"
+
+namespace systole::worker::testing {
+namespace {
+
+class Processes final : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    made = std::make_unique<SessionTemplate>(
+        [](const SessionSeat& seat, const std::shared_ptr<SharedCounters>& counters) {
+          run_session(runtime::client("cpu"), seat, counters, true);
+        });
+  }
+
+  std::unique_ptr<SessionTemplate> made;
+};
+
+Processes& processes = *static_cast<Processes*>(::testing::AddGlobalTestEnvironment(new Processes));
+
+}  // namespace
+
+SessionTemplate& session_processes() { return *processes.made; }
+
+}  // namespace systole::worker::testing
