@@ -13,18 +13,22 @@
 
 namespace systole::testing {
 
-WorkerProcess::WorkerProcess(const std::string& device, const std::string& listen) {
+WorkerProcess::WorkerProcess(const std::string& device, const std::string& listen,
+                             const std::vector<std::string>& options) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::string program = (folder / "systole").string();
+  std::vector<const char*> arguments = {
+      "systole",      "worker",  "--listen", listen.c_str(),    "--device",
+      device.c_str(), "--state", "",         "--grace-seconds", "3"};
+  for (const std::string& option : options) arguments.push_back(option.c_str());
+  arguments.push_back(nullptr);
   int ends[2];
   if (::pipe(ends) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    ::execl(program.c_str(), "systole", "worker", "--listen", listen.c_str(), "--device",
-            device.c_str(), "--state", "", "--grace-seconds", "3",
-            static_cast<const char*>(nullptr));
+    ::execv(program.c_str(), const_cast<char* const*>(arguments.data()));
     std::perror(program.c_str());
     ::_exit(127);
   }

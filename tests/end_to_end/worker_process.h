@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace systole::testing {
 
@@ -12,7 +13,8 @@ namespace systole::testing {
 class WorkerProcess {
  public:
   // Errors: std::runtime_error with the process's status if it does not serve.
-  explicit WorkerProcess(const std::string& device, const std::string& listen = "127.0.0.1:0");
+  explicit WorkerProcess(const std::string& device, const std::string& listen = "127.0.0.1:0",
+                         const std::vector<std::string>& options = {});
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

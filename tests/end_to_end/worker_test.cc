@@ -62,6 +62,28 @@ TEST(Worker, IsFoundByTpuName) {
   EXPECT_EQ(sum, 3.5F);
 }
 
+// Programs that do not end must not keep the worker, whichever process runs them.
+TEST(Worker, EndsAfterItsGraceTimeWithAnEndlessProgram) {
+  for (const std::string isolation : {"on", "off"}) {
+    WorkerProcess worker("", "127.0.0.1:0", {"--isolation", isolation, "--grace-seconds", "0.5"});
+    Graph graph;
+    const GraphScope scope(graph);
+    const Output x = placeholder(DType::f32, {});
+    const Output endless = while_loop(
+        [](const std::vector<Output>& v) { return v[0] < 2.0F; },
+        [](const std::vector<Output>& v) { return std::vector<Output>{v[0] * 0.5F}; }, {x})[0];
+    Session session(worker.target());
+    std::thread run([&] { EXPECT_NE(error_of([&] { session.run(endless, {{x, 1.0F}}); }), ""); });
+    while (run_program("systole worker status " + worker.address()).output.find(" 1 programs") ==
+           std::string::npos) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the launch begins
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(), 0) << isolation;
+    run.join();
+  }
+}
+
 // ------------------------------------------------------------------------- a small CNN
 
 TPUEstimatorSpec cnn_model(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,

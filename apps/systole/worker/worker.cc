@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 #include <pthread.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -20,6 +22,9 @@
 
 namespace systole::app {
 namespace {
+
+// From the end of the grace time to that of the process.
+constexpr auto kEndWithin = std::chrono::milliseconds(1500);
 
 struct WorkerFlags {
   worker::WorkerOptions options;
@@ -106,6 +111,11 @@ void serve(WorkerFlags& flags) {
   std::fflush(stdout);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // a second signal ends the process
   server.preempt(name, flags.grace_seconds);
+  // A launch in this process that does not end must not keep it.
+  std::thread([] {
+    std::this_thread::sleep_for(kEndWithin);
+    std::_Exit(0);
+  }).detach();
 }
 
 void add_options(CommandLine& line, WorkerFlags& flags) {
