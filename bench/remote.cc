@@ -17,6 +17,8 @@
 #include "bench/iris.h"
 #include "systole/runtime/registry.h"
 #include "systole/systole.h"
+#include "systole/worker/session_main.h"
+#include "systole/worker/session_template.h"
 #include "systole/worker/worker_server.h"
 
 namespace bench {
@@ -26,11 +28,19 @@ constexpr int64_t kUpload = 100'000'000;
 constexpr int64_t kMessage = int64_t{1} << 20;
 constexpr int64_t kStepsALaunch = 100;
 
-// A worker of this process. Lives until the process ends.
-const std::string& worker_address() {
-  static auto& worker =
-      *new st::worker::WorkerServer(st::runtime::client("cpu"), {.listen = "127.0.0.1:0"});
-  return worker.address();
+// Forked before the first row, while this process has one thread.
+st::worker::SessionTemplate* processes = nullptr;
+
+// A worker of this process, which runs programs in processes of their own as `systole worker` does,
+// or here. Lives until the process ends.
+const std::string& worker_address(bool isolated = true) {
+  static const auto serve = [](st::worker::SessionTemplate* of_sessions) {
+    return new st::worker::WorkerServer(
+        st::runtime::client("cpu"), {.listen = "127.0.0.1:0", .processes = of_sessions});
+  };
+  static auto& apart = *serve(processes);
+  static auto& here = *serve(nullptr);
+  return isolated ? apart.address() : here.address();
 }
 
 void iris_callable(benchmark::State& state) {
@@ -146,7 +156,19 @@ void bare_stream(benchmark::State& state) {
 }  // namespace
 
 void add_remote_figures() {
+  processes = new st::worker::SessionTemplate(
+      [](const st::worker::SessionSeat& seat,
+         const std::shared_ptr<st::worker::SharedCounters>& counters) {
+        st::worker::run_session(st::runtime::client("cpu"), seat, counters, true);
+      });
   add({.name = "remote.iris.callable", .unit = "us", .ours = iris_callable});
+  // What a process for each session costs.
+  add({.name = "remote.isolation.mnist",
+       .unit = "images/s",
+       .work = static_cast<double>(CnnStep::kBatch * kStepsALaunch),
+       .ours = [](benchmark::State& state) { train_cnn(state, "grpc://" + worker_address()); },
+       .limit = [](benchmark::State& state) { train_cnn(state, "grpc://" + worker_address(false)); },
+       .repetitions = 3});
   add({.name = "remote.mnist.train",
        .unit = "images/s",
        .work = static_cast<double>(CnnStep::kBatch * kStepsALaunch),

@@ -23,13 +23,26 @@ namespace {
 constexpr int64_t kMaxCachedBytes = int64_t{128} << 20;
 // Besides the arrays: blocks are whole pages, and leave gaps.
 constexpr int64_t kArenaSlack = int64_t{1} << 30;
+constexpr int64_t kLeastArena = int64_t{128} << 20;
 constexpr int kRecordingSeconds = 2;
 
 int64_t nanoseconds(SessionProcess::Clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// "was ended by signal 11 (Segmentation fault)".
+// One of `bytes` of addresses, or of fewer where those of this process are limited.
+std::shared_ptr<SharedArena> make_arena(int64_t bytes) {
+  while (true) {
+    try {
+      return SharedArena::make(bytes);
+    } catch (const Error&) {
+      if (bytes < kLeastArena) throw;
+      bytes /= 2;
+    }
+  }
+}
+
+// "was ended by SIGSEGV".
 std::string end_text(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
@@ -61,9 +74,9 @@ SessionProcess::SessionProcess(SessionTemplate& processes, const WorkerLimits& l
     : processes_(processes) {
   const auto& counters = processes.counters();
   const int64_t arena_bytes = 2 * max_bytes + kArenaSlack;
-  uploads_ = SharedArena::make(arena_bytes);
+  uploads_ = make_arena(arena_bytes);
   uploads_->allocate_here({counters, &counters->cached}, kMaxCachedBytes);
-  results_ = SharedArena::make(arena_bytes);
+  results_ = make_arena(arena_bytes);
   const std::array<int, 2> operations = make_socket_pair(SOCK_STREAM);
   operations_ = operations[0];
   const std::array<int, 2> recordings = make_socket_pair(SOCK_STREAM);
