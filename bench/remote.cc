@@ -35,8 +35,8 @@ st::worker::SessionTemplate* processes = nullptr;
 // or here. Lives until the process ends.
 const std::string& worker_address(bool isolated = true) {
   static const auto serve = [](st::worker::SessionTemplate* of_sessions) {
-    return new st::worker::WorkerServer(
-        st::runtime::client("cpu"), {.listen = "127.0.0.1:0", .processes = of_sessions});
+    return new st::worker::WorkerServer(st::runtime::client("cpu"),
+                                        {.listen = "127.0.0.1:0", .processes = of_sessions});
   };
   static auto& apart = *serve(processes);
   static auto& here = *serve(nullptr);
@@ -167,7 +167,8 @@ void add_remote_figures() {
        .unit = "images/s",
        .work = static_cast<double>(CnnStep::kBatch * kStepsALaunch),
        .ours = [](benchmark::State& state) { train_cnn(state, "grpc://" + worker_address()); },
-       .limit = [](benchmark::State& state) { train_cnn(state, "grpc://" + worker_address(false)); },
+       .limit =
+           [](benchmark::State& state) { train_cnn(state, "grpc://" + worker_address(false)); },
        .repetitions = 3});
   add({.name = "remote.mnist.train",
        .unit = "images/s",

@@ -298,9 +298,10 @@ class Gate final : public ReplySink {
 
 TEST(WorkerFaults, RefusesWhatTheQueueDoesNotHold) {
   const WorkerLimits limits{.max_queued = 4};
-  MemoryAccount account(kMiB);
+  const auto account =
+      MemoryAccount::make(kMiB, std::make_shared<ByteCounter>(0), std::make_shared<ByteCounter>(0));
   CompileService compiler(10);
-  WorkerSession session({runtime::client("cpu"), limits, account, compiler}, 1, "token", "test",
+  WorkerSession session({runtime::client("cpu"), limits, *account, compiler}, 1, "token", "test",
                         10);
   const auto gate = std::make_shared<Gate>();
   session.attach(gate, 0);

@@ -16,7 +16,7 @@ namespace systole::worker {
 namespace {
 
 // Blocks of an arena at a time.
-constexpr uint32_t kMaxBlocks = 16384;
+constexpr uint32_t kMaxBlocks = 4096;
 constexpr int64_t kPage = 4096;
 // The states of the blocks lie at the begin of the file.
 constexpr int64_t kHeaderBytes = kMaxBlocks * sizeof(std::atomic<uint32_t>);
