@@ -178,12 +178,12 @@ void Operations::add_executable(uint64_t id, std::unique_ptr<runtime::Executable
 
 void Operations::compile(const v1::Compile& op, v1::Reply& reply) {
   objects_.check_new(op.executable());
+  std::string program = program_bytes(op.program(), "program");
+  const auto size = static_cast<int64_t>(program.size());
   runtime::CompileOptions options = from_wire(op.options());
   if (options.memory_limit == 0 || options.memory_limit > account_->limit()) {
     options.memory_limit = account_->limit();
   }
-  std::string program = program_bytes(op.program(), "program");
-  const auto size = static_cast<int64_t>(program.size());
   auto compiled = compiler_.run([&device = device_, options, bytes = std::move(program)] {
     const auto modules = hlo::read_modules(bytes, "program");
     if (modules.size() != 1) {
@@ -230,9 +230,9 @@ void Operations::put(const v1::Put& op) {
     value = Tensor(type);
     copy_bytes(op.value(), value, "array");
   }
-  if (op.device_ids_size() > static_cast<int>(device_.devices().size())) {
+  if (op.device_ids_size() > kMaxReplicas) {
     throw invalid_argument("worker: devices of an array, got {}, expected at most {}",
-                           op.device_ids_size(), device_.devices().size());
+                           op.device_ids_size(), kMaxReplicas);
   }
   const std::vector<int> devices(op.device_ids().begin(), op.device_ids().end());
   auto buffer =

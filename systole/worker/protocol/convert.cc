@@ -9,8 +9,6 @@ namespace systole::worker {
 namespace {
 
 constexpr int kMaxRank = 64;
-// More than the largest TPU has cores.
-constexpr int64_t kMaxReplicas = 65536;
 // More than any machine has.
 constexpr int64_t kMaxThreads = 4096;
 constexpr int64_t kMaxArrayBytes = int64_t{1} << 62;
