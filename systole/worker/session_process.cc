@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMaxCachedBytes = int64_t{128} << 20;
 // Besides the arrays: blocks are whole pages, and leave gaps.
 constexpr int64_t kArenaSlack = int64_t{1} << 30;
-constexpr int64_t kLeastArena = int64_t{128} << 20;
+constexpr int64_t kMinArenaBytes = int64_t{128} << 20;
 constexpr int kRecordingSeconds = 2;
 
 int64_t nanoseconds(SessionProcess::Clock::time_point time) {
@@ -36,7 +36,7 @@ std::shared_ptr<SharedArena> make_arena(int64_t bytes) {
     try {
       return SharedArena::make(bytes);
     } catch (const Error&) {
-      if (bytes < kLeastArena) throw;
+      if (bytes < kMinArenaBytes) throw;
       bytes /= 2;
     }
   }
