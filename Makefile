@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test sanitize stress kill-test mnist-accuracy fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -58,6 +58,24 @@ kill-test: deps ## kill a training run at random times, resume it and compare it
 	@$(call configure,release)
 	@$(call compile,release) --target iris_tpuestimator
 	@tools/kill_resume.sh $(ROUNDS)
+
+STATES ?= 100000
+crash-states: deps ## power failures at every operation of every writer; STATES=number of disks of each
+	@$(call configure,release)
+	@$(call compile,release) --target crash_states_test
+	@SYSTOLE_CRASH_STATES=$(STATES) $(bin)/crash_states_test
+
+ALLOCATIONS ?= 1000000
+out-of-memory: deps ## let the n-th allocation fail in every parser, in saves and in the plugin; ALLOCATIONS=most n
+	@$(call configure,release)
+	@$(call compile,release) --target allocation_failure_test fuzzers
+	@SYSTOLE_FAILING_ALLOCATIONS=$(ALLOCATIONS) $(bin)/allocation_failure_test
+	@SYSTOLE_FAILING_ALLOCATIONS=$(ALLOCATIONS) tools/fail-allocations.sh
+
+damage: deps ## flip each bit of the files of a small model: found, or harmless
+	@$(call configure,release)
+	@$(call compile,release) --target damage_test
+	@SYSTOLE_DAMAGED_BITS=all $(bin)/damage_test
 
 DATA ?= ../shared/data
 mnist-accuracy: deps ## train the MNIST example on DATA=/mnist/*.gz and require 99 % accuracy on the test images

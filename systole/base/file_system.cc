@@ -67,8 +67,7 @@ AtomicFile::~AtomicFile() {
   file_.reset();
   try {
     file_system_.remove(temporary_);
-  } catch (
-      const Error&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
   }
 }
 

@@ -62,11 +62,17 @@ std::vector<std::string> KubernetesClusterResolver::addresses(const std::string&
          if (disk.exists(ca_file)) request.ca_file = ca_file;
          return request;
        }});
-  const auto json = nlohmann::json::parse(response.body, nullptr, false);
   if (response.status != 200) {
+    const auto json = nlohmann::json::parse(response.body, nullptr, false);
     const bool status = json.is_object() && json.contains("message") && json["message"].is_string();
     throw http::http_error(what, response, status ? json["message"].get<std::string>() : "");
   }
+  return parse_kubernetes_pods(what, response.body, options_.tf_server_port);
+}
+
+std::vector<std::string> parse_kubernetes_pods(const std::string& what, const std::string& text,
+                                               int port) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("items") || !json["items"].is_array()) {
     throw make_error(Code::data_loss, "{}, got no list of items", what);
   }
@@ -79,8 +85,7 @@ std::vector<std::string> KubernetesClusterResolver::addresses(const std::string&
                        "KubernetesClusterResolver: pod \"{}\" is not running; phase: \"{}\"", name,
                        phase);
     }
-    pods.emplace_back(
-        name, fmt::format("{}:{}", nested_text(pod, "status", "hostIP"), options_.tf_server_port));
+    pods.emplace_back(name, fmt::format("{}:{}", nested_text(pod, "status", "hostIP"), port));
   }
   std::ranges::sort(pods);
   std::vector<std::string> result;

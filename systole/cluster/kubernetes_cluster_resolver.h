@@ -45,4 +45,10 @@ class KubernetesClusterResolver {
   Options options_;
 };
 
+// Parses a list of pods, the answer of the API server: "<address of its host>:<port>" of each, in
+// the order of the pods' names. Errors: DATA_LOSS for another text, UNAVAILABLE for a pod that is
+// not Running. `what` starts messages.
+std::vector<std::string> parse_kubernetes_pods(const std::string& what, const std::string& text,
+                                               int port);
+
 }  // namespace systole

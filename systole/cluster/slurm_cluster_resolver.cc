@@ -127,11 +127,10 @@ SlurmClusterResolver::SlurmClusterResolver(const Options& options) : rpc_layer_(
   }
   std::vector<std::string> addresses;
   for (size_t host = 0; host < hosts.size() && host < counts.size(); ++host) {
-    for (int i = 0; i < counts[host]; ++i) {
+    for (int i = 0; i < counts[host] && addresses.size() < static_cast<size_t>(num_tasks_); ++i) {
       addresses.push_back(fmt::format("{}:{}", hosts[host], options.port_base + i));
     }
   }
-  if (addresses.size() > static_cast<size_t>(num_tasks_)) addresses.resize(num_tasks_);
   auto jobs = options.jobs;
   if (jobs.empty()) jobs = {{"worker", static_cast<int>(addresses.size())}};
   int first = 0;

@@ -1,5 +1,8 @@
 #include "systole/data/workers.h"
 
+#include <system_error>
+
+#include "systole/base/error.h"
 #include "systole/base/trace.h"
 
 namespace systole {
@@ -16,23 +19,43 @@ Workers::Workers(Cancellation& cancellation, int count, Step step)
 
 void Workers::start() {
   if (!threads_.empty() || stopped_) return;
-  for (int i = 0; i < count_; ++i) threads_.emplace_back([this] { run(); });
+  try {
+    threads_.reserve(static_cast<size_t>(count_));
+    while (threads_.size() < static_cast<size_t>(count_)) {
+      threads_.emplace_back([this] { run(); });
+    }
+  } catch (const std::system_error& error) {
+    if (!threads_.empty()) return;
+    throw make_error(Code::resource_exhausted, "input pipeline: cannot start a thread, got '{}'",
+                     error.code().message());
+  }
+}
+
+bool Workers::step(Lock& lock) noexcept {
+  try {
+    return step_(lock);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    failure_ = std::current_exception();
+    done_.notify_all();
+    return false;
+  }
 }
 
 void Workers::run() {
   tracing::name_thread("input worker");
   Lock lock(mutex_);
-  while (!stopped_ && !cancellation_.cancelled()) {
+  while (!stopped_ && failure_ == nullptr && !cancellation_.cancelled()) {
     bool worked = false;
     if (!paused_) {
       ++active_;
-      worked = step_(lock);
+      worked = step(lock);
       --active_;
       if (paused_ && active_ == 0) idle_.notify_all();
     }
     if (worked) {
       done_.notify_one();
-    } else if (!stopped_ && !cancellation_.cancelled()) {
+    } else if (!stopped_ && failure_ == nullptr && !cancellation_.cancelled()) {
       work_.wait(lock);
     }
   }

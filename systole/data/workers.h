@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -19,7 +20,8 @@ class Workers {
  public:
   using Lock = std::unique_lock<std::mutex>;
   // Does one piece of work. Called with the lock held; releases it during long work and holds it on
-  // return. Returns false if there was nothing to do. Must not throw.
+  // return. Returns false if there was nothing to do. What it throws (it handles errors of elements
+  // itself, so: a lack of memory) ends the threads, and wait() throws it from then on.
   using Step = std::function<bool(Lock&)>;
 
   Workers(Cancellation& cancellation, int count, Step step);
@@ -29,17 +31,20 @@ class Workers {
 
   int count() const { return count_; }
   Lock lock() { return Lock(mutex_); }
-  // Starts the threads if they are not running. REQUIRES: the lock.
+  // Starts the threads if they are not running: as many as the system allows. REQUIRES: the lock.
+  // Errors: RESOURCE_EXHAUSTED if it allows none.
   void start();
   // Wakes the sleeping threads. REQUIRES: the lock.
   void wake() { work_.notify_all(); }
   void wake_one() { work_.notify_one(); }
 
-  // Waits until `ready()` returns true. Checks it after each step. Errors: CANCELLED.
+  // Waits until `ready()` returns true. Checks it after each step. Errors: CANCELLED; what a step
+  // threw.
   template <class Ready>
   void wait(Lock& lock, Ready&& ready) {
     while (!ready()) {
       cancellation_.check();
+      if (failure_ != nullptr) std::rethrow_exception(failure_);
       done_.wait(lock);
     }
   }
@@ -63,6 +68,7 @@ class Workers {
 
  private:
   void run();
+  bool step(Lock& lock) noexcept;
 
   Cancellation& cancellation_;
   const int count_;
@@ -74,6 +80,7 @@ class Workers {
   int active_ = 0;  // threads inside a step
   bool paused_ = false;
   bool stopped_ = false;
+  std::exception_ptr failure_;  // of a step
   std::vector<std::thread> threads_;
   Cancellation::Registration registration_;
 };

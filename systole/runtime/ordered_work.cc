@@ -20,9 +20,10 @@ void OrderedWork::add(const void* key, std::function<void()> work) {
   Item item{.key = key, .work = std::move(work), .environment = {}};
   std::fegetenv(&item.environment);
   const std::lock_guard lock(mutex_);
+  // First what may fail: an item without a thread would wait for ever.
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   waiting_.push_back(std::move(item));
   changed_.notify_all();
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
 void OrderedWork::finish(const void* key) {

@@ -1,5 +1,6 @@
 #include "systole/train/async_saver.h"
 
+#include <system_error>
 #include <utility>
 
 #include "systole/base/log.h"
@@ -17,7 +18,7 @@ AsyncSaver::~AsyncSaver() {
 
 void AsyncSaver::save(Session& session, const std::string& save_path, const SaveOptions& options) {
   join();
-  writer_ = std::thread([this, snapshot = saver_.snapshot(session), save_path, options] {
+  auto write = [this, snapshot = saver_.snapshot(session), save_path, options] {
     tracing::name_thread("checkpoint");
     const tracing::Span span("write a checkpoint", tracing::Kind::checkpoint);
     try {
@@ -25,7 +26,14 @@ void AsyncSaver::save(Session& session, const std::string& save_path, const Save
     } catch (...) {
       error_ = std::current_exception();
     }
-  });
+  };
+  try {
+    writer_ = std::thread(std::move(write));
+  } catch (const std::system_error& error) {
+    throw make_error(Code::resource_exhausted,
+                     "{}: cannot start a thread to write the checkpoint, got '{}'", save_path,
+                     error.code().message());
+  }
 }
 
 std::string AsyncSaver::join() {

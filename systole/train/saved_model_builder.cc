@@ -13,6 +13,7 @@
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
+#include "systole/io/wire/checksum_trailer.h"
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
 #include "systole/session/graph_def/graph_def.h"
@@ -93,7 +94,8 @@ void add_assets(const std::map<std::string, std::string>& files, tensorflow::Met
     tensorflow::AssetFileDef& asset = *meta.add_asset_file_def();
     asset.mutable_tensor_info()->set_name(node + ":0");
     asset.set_filename(name);
-    (*meta.mutable_collection_def())["asset_filepaths"].mutable_node_list()->add_value(node + ":0");
+    *(*meta.mutable_collection_def())["asset_filepaths"].mutable_node_list()->add_value() =
+        node + ":0";
   }
 }
 
@@ -107,7 +109,7 @@ void add_table_initializers(const std::vector<std::string>& initializers,
   main_op.set_op("NoOp");
   auto& collections = *meta.mutable_collection_def();
   for (const std::string& name : initializers) {
-    main_op.add_input("^" + name);
+    *main_op.add_input() = "^" + name;
     collections["table_initializer"].mutable_node_list()->add_value(name);
   }
   collections[std::string(kMainOp)].mutable_node_list()->add_value(main_op.name());
@@ -144,7 +146,9 @@ std::string model_bytes(const Graph& graph, const ExportOptions& options,
   write_signatures(options, meta);
   add_variable_collections(graph, variables, meta);
   for (const auto& [name, path] : options.assets) meta.add_asset_file_def()->set_filename(name);
-  return serialize_message(model);
+  std::string bytes = serialize_message(model);
+  append_checksum_trailer(bytes, kSavedModelChecksumMark);
+  return bytes;
 }
 
 // Replaces unknown dimensions, which are batch sizes, by `batch`.

@@ -8,6 +8,7 @@
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/session/step_loop.h"
+#include "systole/train/checkpoint_extras.h"
 #include "systole/train/checkpoint_match.h"
 #include "systole/train/meta_graph.h"
 
@@ -42,6 +43,16 @@ std::string checkpoint_of(std::string_view file, std::string_view base) {
     if (at != std::string_view::npos) return std::string(file.substr(0, at));
   }
   return "";
+}
+
+// Whether the file `checkpoint` names this one, or there is no such file. Others are left by a run
+// that ended before a save did: nobody counts on them.
+bool is_named(FileSystem& file_system, const std::string& directory, const std::string& prefix) {
+  if (!bundle_exists(file_system, prefix)) return false;
+  const auto state = find_checkpoint_state(file_system, directory);
+  return !state || state->model_checkpoint_path == prefix ||
+         std::ranges::find(state->all_model_checkpoint_paths, prefix) !=
+             state->all_model_checkpoint_paths.end();
 }
 
 }  // namespace
@@ -102,16 +113,20 @@ std::string Saver::write(const CheckpointSnapshot& snapshot, const std::string& 
   file_system_.make_directories(directory);
   if (!recovered_) recover(directory, base_name(save_path));
   // Without its index the old checkpoint of this name is none, whatever happens to its other files.
-  remove_if_there(file_system_, bundle_index_path(prefix));
-  remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
+  if (!is_named(file_system_, directory, prefix)) {
+    remove_if_there(file_system_, bundle_index_path(prefix));
+  }
+  BundleWriter writer(file_system_, prefix);
+  const std::string extras_path = checkpoint_extras_path(prefix, writer.num_shards());
+  remove_if_there(file_system_, extras_path);
   CheckpointExtras extras = snapshot.extras;
   extras.insert(options.extras.begin(), options.extras.end());
-  if (!extras.empty()) write_checkpoint_extras(file_system_, prefix, extras);
-  BundleWriter writer(file_system_, prefix);
+  if (!extras.empty()) write_extras_file(file_system_, extras_path, extras);
   for (size_t i = 0; i < snapshot.names.size(); ++i) {
     writer.add(snapshot.names[i], snapshot.values.value(i));
   }
   writer.finish();
+  remove_if_there(file_system_, checkpoint_extras_path(prefix, 3 - writer.num_shards()));
   if (snapshot.meta_graph != nullptr) {
     write_file_atomically(file_system_, prefix + std::string(kMetaSuffix), *snapshot.meta_graph);
   }
@@ -159,7 +174,9 @@ void Saver::delete_checkpoint(const std::string& prefix) const {
   for (int shard = 0; shard < num_shards; ++shard) {
     remove_if_there(file_system_, bundle_data_path(prefix, shard, num_shards));
   }
-  remove_if_there(file_system_, prefix + std::string(kExtrasSuffix));
+  for (const int shards : {1, 2}) {
+    remove_if_there(file_system_, checkpoint_extras_path(prefix, shards));
+  }
   remove_if_there(file_system_, prefix + std::string(kMetaSuffix));
 }
 

@@ -15,7 +15,7 @@ namespace {
 // "model.ckpt-7" of "model.ckpt-7.index", "model.ckpt-7.systole" and
 // "model.ckpt-7.data-00000-of-00001"; else as it is.
 std::string without_bundle_suffix(const std::string& path) {
-  for (const std::string_view ending : {".index", ".systole"}) {
+  for (const std::string_view ending : {".index", ".systole", ".systole2"}) {
     if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
   }
   const size_t data = path.rfind(".data-");

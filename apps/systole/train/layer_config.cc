@@ -9,6 +9,7 @@
 
 #include "apps/systole/config/config_section.h"
 #include "systole/base/suggest.h"
+#include "systole/base/text.h"
 #include "systole/graph/api/graph.h"
 
 namespace systole::app {
@@ -30,9 +31,19 @@ std::optional<T> number_in(const std::string& text) {
   return status == std::errc() && at == end ? std::optional(value) : std::nullopt;
 }
 
+// A text of the configuration of a layer, which is JSON.
+std::string json_text(const ConfigNode& node, const std::string& what, std::string text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t size = utf8_length(rest);
+    if (size == 0) throw node.error(what, "bytes that are not UTF-8", "UTF-8");
+    rest.remove_prefix(size);
+  }
+  return text;
+}
+
 // A scalar as YAML 1.2 types it; one in quotation marks is a text.
 Json scalar_json(const ConfigNode& node, const std::string& what) {
-  const auto text = node.as<std::string>(what, "a value");
+  const auto text = json_text(node, what, node.as<std::string>(what, "a value"));
   if (node.is_quoted()) return text;
   if (text == "true" || text == "True") return true;
   if (text == "false" || text == "False") return false;
@@ -52,7 +63,9 @@ Json json_of(const ConfigNode& node, const std::string& what) {
   }
   if (node.is_map()) {
     Json object = Json::object();
-    for (const auto& [name, value] : node.entries(what)) object[name] = json_of(value, what);
+    for (const auto& [name, value] : node.entries(what)) {
+      object[json_text(value, what, name)] = json_of(value, what);
+    }
     return object;
   }
   return node.is_scalar() ? scalar_json(node, what) : Json(nullptr);
@@ -88,7 +101,7 @@ Json object_json(const ConfigNode& node, const std::string& what,
           layer, "'" + key + "'",
           found->arguments->empty() ? "no arguments" : expected_names(key, *found->arguments));
     }
-    config[key] = json_of(value, fmt::format("{} {}", layer, key));
+    config[json_text(value, layer, key)] = json_of(value, fmt::format("{} {}", layer, key));
   }
   return class_json(found->name, config);
 }
@@ -113,8 +126,9 @@ Json argument_json(const ConfigNode& node, const std::string& what, const Argume
     return object_json(node, what, argument.classes());
   }
   const bool text = argument.type == keras::JsonType<std::string>::name;
-  return text && node.is_scalar() ? Json(node.as<std::string>(what, argument.type))
-                                  : json_of(node, what);
+  return text && node.is_scalar()
+             ? Json(json_text(node, what, node.as<std::string>(what, argument.type)))
+             : json_of(node, what);
 }
 
 std::vector<ArgumentDoc> arguments_of(const LayerClass& layer_class) {

@@ -106,6 +106,7 @@ TEST(LayerConfigTest, ErrorsHaveTheirPlace) {
        "m.yaml:1:1: Please initialize `Bidirectional` layer"},
       {"Dense: {units: 1, units: 2}", "got 'units' twice"},
       {"[Dense]", "layer, got a list, expected a name, or a name and its arguments"},
+      {"Dense: {units: 1, name: \"\xb0\"}", "got bytes that are not UTF-8, expected UTF-8"},
   };
   for (const auto& [yaml, error] : rows) EXPECT_THAT(error_of(yaml), HasSubstr(error)) << yaml;
 }

@@ -10,9 +10,9 @@
 namespace systole {
 namespace {
 
-std::string header_bytes() {
+std::string header_bytes(int num_shards) {
   tensorflow::BundleHeaderProto header;
-  header.set_num_shards(1);
+  header.set_num_shards(num_shards);
   header.mutable_version()->set_producer(kBundleVersion);
   return serialize_message(header);
 }
@@ -37,12 +37,25 @@ std::string entry_bytes(const BundleEntry& entry) {
   return serialize_message(message);
 }
 
+// Returns the number of shards of an existing bundle, 0 without one that can be read.
+int shards_of(FileSystem& file_system, const std::string& prefix) {
+  if (!bundle_exists(file_system, prefix)) return 0;
+  try {
+    return BundleReader(file_system, prefix).num_shards();
+  } catch (const Error& error) {
+    if (error.code() == Code::data_loss || error.code() == Code::unimplemented) return 0;
+    throw;
+  }
+}
+
 }  // namespace
 
 BundleWriter::BundleWriter(FileSystem& file_system, std::string prefix)
     : file_system_(file_system),
       prefix_(std::move(prefix)),
-      data_(std::make_unique<AtomicFile>(file_system, bundle_data_path(prefix_, 0, 1))) {}
+      replaced_shards_(shards_of(file_system, prefix_)),
+      num_shards_(replaced_shards_ == 1 ? 2 : 1),
+      data_(std::make_unique<AtomicFile>(file_system, bundle_data_path(prefix_, 0, num_shards_))) {}
 
 BundleWriter::~BundleWriter() = default;
 
@@ -121,10 +134,17 @@ void BundleWriter::add_slice(std::string_view key, const Shape& full_shape,
 
 void BundleWriter::finish() {
   data_->commit();
+  if (num_shards_ == 2) {
+    write_file_atomically(file_system_, bundle_data_path(prefix_, 1, num_shards_), "");
+  }
   std::vector<TableEntry> table;
-  table.push_back({std::string(kBundleHeaderKey), header_bytes()});
+  table.push_back({std::string(kBundleHeaderKey), header_bytes(num_shards_)});
   for (const auto& [key, entry] : entries_) table.push_back({key, entry_bytes(entry)});
   write_file_atomically(file_system_, bundle_index_path(prefix_), write_table(table));
+  for (int shard = 0; shard < replaced_shards_; ++shard) {
+    const std::string path = bundle_data_path(prefix_, shard, replaced_shards_);
+    if (file_system_.exists(path)) file_system_.remove(path);
+  }
 }
 
 }  // namespace systole

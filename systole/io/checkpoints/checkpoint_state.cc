@@ -65,7 +65,8 @@ void write_checkpoint_state(FileSystem& file_system, const std::string& director
   tensorflow::CheckpointState message;
   message.set_model_checkpoint_path(relative(directory, state.model_checkpoint_path));
   for (const std::string& path : state.all_model_checkpoint_paths) {
-    message.add_all_model_checkpoint_paths(relative(directory, path));
+    // Not add_...(std::string&&), which leaves a broken message if memory is lacking.
+    *message.add_all_model_checkpoint_paths() = relative(directory, path);
   }
   for (const double time : state.all_model_checkpoint_timestamps) {
     message.add_all_model_checkpoint_timestamps(time);

@@ -21,6 +21,28 @@ class StringFile final : public leveldb::WritableFile {
   std::string contents;
 };
 
+// leveldb's builder must be told whether it is finished before it is destroyed.
+class Builder {
+ public:
+  Builder(const leveldb::Options& options, leveldb::WritableFile* file) : builder_(options, file) {}
+  ~Builder() {
+    if (!finished_) builder_.Abandon();
+  }
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  void add(const TableEntry& entry) { builder_.Add(entry.key, entry.value); }
+  leveldb::Status finish() {
+    builder_.Flush();  // what may throw before Finish() takes note that it was called
+    finished_ = true;
+    return builder_.Finish();
+  }
+
+ private:
+  leveldb::TableBuilder builder_;
+  bool finished_ = false;
+};
+
 }  // namespace
 
 std::string write_table(const std::vector<TableEntry>& entries) {
@@ -28,9 +50,9 @@ std::string write_table(const std::vector<TableEntry>& entries) {
   options.compression = leveldb::kNoCompression;
   options.block_size = 256U << 10U;
   StringFile file;
-  leveldb::TableBuilder builder(options, &file);
-  for (const TableEntry& entry : entries) builder.Add(entry.key, entry.value);
-  const leveldb::Status status = builder.Finish();
+  Builder builder(options, &file);
+  for (const TableEntry& entry : entries) builder.add(entry);
+  const leveldb::Status status = builder.finish();
   if (!status.ok()) throw internal_error("table: {}", status.ToString());
   return std::move(file.contents);
 }

@@ -96,12 +96,19 @@ class BundleReader {
 
 // Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Stores
 // tensors in the order of add(). finish() makes both files appear, the index last; without it
-// neither appears. Not thread-safe.
+// neither appears.
+//
+// A bundle that replaces another one of its name has two shards if that one had one, and the second
+// is empty. So the old data files stay, and a crash at any time leaves the old bundle or the new
+// one. Not thread-safe.
 class BundleWriter {
  public:
-  // The directory must exist. `file_system` must outlive the writer.
+  // The directory must exist. `file_system` must outlive the writer. Errors: those of creating the
+  // file, and of reading the index of a bundle that is replaced.
   BundleWriter(FileSystem& file_system, std::string prefix);
   ~BundleWriter();
+
+  int num_shards() const { return num_shards_; }
 
   // Errors: those of the file; ALREADY_EXISTS for a key added before; INVALID_ARGUMENT for an empty
   // key or a dtype that TensorFlow does not have.
@@ -118,6 +125,8 @@ class BundleWriter {
 
   FileSystem& file_system_;
   std::string prefix_;
+  int replaced_shards_;  // of the bundle of this name; 0: none
+  int num_shards_;
   std::unique_ptr<AtomicFile> data_;
   uint64_t offset_ = 0;
   std::map<std::string, BundleEntry, std::less<>> entries_;  // by key in the index

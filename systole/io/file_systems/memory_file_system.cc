@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace systole {
@@ -37,6 +39,12 @@ struct MemoryFileSystem::Node {
   std::string bytes;
   size_t synced = 0;
   int64_t modified = 0;
+  // The synced bytes before the file was emptied, while a power failure may bring them back.
+  std::optional<std::string> before = std::nullopt;
+  // Of a directory: the names that survive a power failure, and the changes since: what each name
+  // was in turn, null for nothing.
+  std::map<std::string, NodePtr> durable = {};
+  std::map<std::string, std::vector<NodePtr>> pending = {};
 };
 
 class MemoryFileSystem::Reader final : public RandomAccessFile {
@@ -45,8 +53,7 @@ class MemoryFileSystem::Reader final : public RandomAccessFile {
       : owner_(owner), path_(std::move(path)), node_(std::move(node)) {}
 
   size_t read(uint64_t offset, size_t size, void* out) const override {
-    const std::lock_guard lock(owner_.mutex_);
-    owner_.count(path_);
+    const auto lock = owner_.begin(path_);
     const std::string& bytes = node_->bytes;
     if (size == 0 || offset >= bytes.size()) return 0;  // `out` may be null
     const size_t count = std::min<size_t>(size, bytes.size() - offset);
@@ -55,8 +62,7 @@ class MemoryFileSystem::Reader final : public RandomAccessFile {
   }
 
   uint64_t size() const override {
-    const std::lock_guard lock(owner_.mutex_);
-    owner_.count(path_);
+    const auto lock = owner_.begin(path_);
     return node_->bytes.size();
   }
 
@@ -89,6 +95,7 @@ class MemoryFileSystem::Writer final : public WritableFile {
     if (counted) owner_.bytes_ += size;
     node_->bytes += bytes;
     node_->modified = ++owner_.time_;
+    ++owner_.changes_;
   }
 
   void flush() override { (void)begin("flush"); }
@@ -96,6 +103,8 @@ class MemoryFileSystem::Writer final : public WritableFile {
   void sync() override {
     const auto lock = begin("sync");
     node_->synced = node_->bytes.size();
+    node_->before.reset();
+    ++owner_.changes_;
   }
 
   void close() override {
@@ -106,7 +115,7 @@ class MemoryFileSystem::Writer final : public WritableFile {
 
  private:
   std::unique_lock<std::mutex> begin(std::string_view what) {
-    std::unique_lock lock(owner_.mutex_);
+    std::unique_lock lock = owner_.lock_observed();
     if (failed_ || closed_) {
       throw failed_precondition("{}: {}, got a file that {}, expected an open one", path_, what,
                                 failed_ ? "failed before" : "is closed");
@@ -130,12 +139,53 @@ MemoryFileSystem::MemoryFileSystem(std::initializer_list<MemoryFile> files) {
   }
   for (const auto& [path, bytes] : files) {
     make_directories(parent_path(path));
-    nodes_[normalized(path)] = std::make_shared<Node>(Node{.bytes = bytes, .synced = bytes.size()});
+    const std::string name = normalized(path);
+    nodes_[name] = std::make_shared<Node>(Node{.bytes = bytes, .synced = bytes.size()});
+    nodes_[parent_path(name)]->durable[base_name(name)] = nodes_[name];
   }
   operations_ = 0;
+  changes_ = 0;
 }
 
 MemoryFileSystem::~MemoryFileSystem() = default;
+
+// Locks the file system, after the observer has seen what changed.
+std::unique_lock<std::mutex> MemoryFileSystem::lock_observed() {
+  std::unique_lock lock(mutex_);
+  if (observer_ == nullptr || observed_changes_ == changes_) return lock;
+  observed_changes_ = changes_;
+  lock.unlock();
+  observer_();
+  lock.lock();
+  return lock;
+}
+
+std::unique_lock<std::mutex> MemoryFileSystem::begin(const std::string& path) {
+  std::unique_lock lock = lock_observed();
+  count(path);
+  return lock;
+}
+
+// Notes that the entry of `path` in its directory became `node`, null for a removed one.
+void MemoryFileSystem::set_entry(const std::string& path, const NodePtr& node) {
+  nodes_.at(parent_path(path))->pending[base_name(path)].push_back(node);
+  ++changes_;
+}
+
+void MemoryFileSystem::sync_directory(const std::string& path) {
+  const auto directory = nodes_.find(path);
+  if (directory == nodes_.end()) return;  // removed by another thread meanwhile
+  for (const auto& [name, states] : directory->second->pending) {
+    if (states.empty()) continue;  // memory was lacking for the first
+    if (states.back() == nullptr) {
+      directory->second->durable.erase(name);
+    } else {
+      directory->second->durable[name] = states.back();
+    }
+  }
+  directory->second->pending.clear();
+  ++changes_;
+}
 
 void MemoryFileSystem::count(const std::string& path) {
   if (path.find(fault_.path_contains) == std::string::npos) return;
@@ -171,8 +221,7 @@ bool MemoryFileSystem::has_children(const std::string& path) const {
 }
 
 std::unique_ptr<RandomAccessFile> MemoryFileSystem::open(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   NodePtr node = find(path, "cannot open");
   if (node->is_directory) {
     throw error_at(Code::failed_precondition, path, "cannot open", "Is a directory");
@@ -181,28 +230,34 @@ std::unique_ptr<RandomAccessFile> MemoryFileSystem::open(const std::string& path
 }
 
 std::unique_ptr<WritableFile> MemoryFileSystem::create(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   check_parent(path);
-  NodePtr& node = nodes_[normalized(path)];
-  if (node == nullptr) {
-    node = std::make_shared<Node>();
-  } else if (node->is_directory) {
+  const std::string name = normalized(path);
+  const auto found = nodes_.find(name);
+  if (found != nodes_.end() && found->second->is_directory) {
     throw error_at(Code::failed_precondition, path, "cannot create", "Is a directory");
   }
-  *node = Node{.modified = ++time_};
-  return std::make_unique<Writer>(*this, path, node);
+  const NodePtr node = found == nodes_.end() ? std::make_shared<Node>() : found->second;
+  auto writer = std::make_unique<Writer>(*this, path, node);
+  std::optional<std::string> before;
+  if (found == nodes_.end()) {
+    nodes_[name] = node;
+    set_entry(name, node);
+  } else {
+    before = node->before ? std::move(node->before) : node->bytes.substr(0, node->synced);
+  }
+  *node = Node{.modified = ++time_, .before = std::move(before)};
+  ++changes_;
+  return writer;
 }
 
 bool MemoryFileSystem::exists(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   return nodes_.contains(normalized(path));
 }
 
 FileStat MemoryFileSystem::stat(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   const NodePtr node = find(path, "cannot stat");
   return {.size = node->bytes.size(),
           .is_directory = node->is_directory,
@@ -210,8 +265,7 @@ FileStat MemoryFileSystem::stat(const std::string& path) {
 }
 
 std::vector<std::string> MemoryFileSystem::list(const std::string& directory) {
-  const std::lock_guard lock(mutex_);
-  count(directory);
+  const auto lock = begin(directory);
   if (!find(directory, "cannot list")->is_directory) {
     throw error_at(Code::failed_precondition, directory, "cannot list", "Not a directory");
   }
@@ -225,8 +279,7 @@ std::vector<std::string> MemoryFileSystem::list(const std::string& directory) {
 }
 
 void MemoryFileSystem::make_directories(const std::string& directory) {
-  const std::lock_guard lock(mutex_);
-  count(directory);
+  auto lock = begin(directory);
   const std::string last = normalized(directory);
   // Checks from the last to the first, so that nothing is made if one of them is a file.
   std::vector<std::string> missing;
@@ -243,20 +296,24 @@ void MemoryFileSystem::make_directories(const std::string& directory) {
     }
     break;
   }
+  for (auto path = missing.rbegin(); path != missing.rend(); ++path) {  // parents first
+    nodes_[*path] = std::make_shared<Node>(Node{.is_directory = true, .modified = ++time_});
+    if (*path != parent_path(*path)) set_entry(*path, nodes_[*path]);
+  }
   for (const std::string& path : missing) {
-    nodes_[path] = std::make_shared<Node>(Node{.is_directory = true, .modified = ++time_});
+    lock.unlock();
+    lock = lock_observed();
+    sync_directory(parent_path(path));
   }
 }
 
 void MemoryFileSystem::touch(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   find(path, "cannot touch")->modified = ++time_;
 }
 
 void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
-  const std::lock_guard lock(mutex_);
-  count(from);
+  auto lock = begin(from);
   const std::string what = fmt::format("cannot rename to {}", to);
   const NodePtr node = find(from, what);
   check_parent(to);
@@ -270,25 +327,34 @@ void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
   if (target.starts_with(source + "/")) {
     throw error_at(Code::invalid_argument, from, what, "a directory inside itself");
   }
-  std::map<std::string, NodePtr> moved;
-  std::erase_if(nodes_, [&](const auto& entry) {
-    const std::string& path = entry.first;
-    if (path != source && !path.starts_with(source + "/")) return false;
-    moved[target + path.substr(source.size())] = entry.second;
-    return true;
-  });
-  for (auto& [path, moved_node] : moved) nodes_[path] = std::move(moved_node);
+  std::vector<std::pair<std::string, std::string>> moves;
+  for (const auto& [path, child] : nodes_) {
+    if (path != source && !path.starts_with(source + "/")) continue;
+    moves.emplace_back(path, target + path.substr(source.size()));
+  }
+  set_entry(target, node);
+  set_entry(source, nullptr);
+  // From here on nothing fails.
+  if (replaced != nodes_.end()) nodes_.erase(replaced);
+  for (auto& [old_path, new_path] : moves) {
+    auto entry = nodes_.extract(old_path);
+    entry.key() = std::move(new_path);
+    nodes_.insert(std::move(entry));
+  }
+  lock.unlock();
+  lock = lock_observed();
+  sync_directory(parent_path(target));
 }
 
 void MemoryFileSystem::remove(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  count(path);
+  const auto lock = begin(path);
   const NodePtr node = find(path, "cannot remove");
   const std::string key = normalized(path);
   if (key == parent_path(key) || (node->is_directory && has_children(key))) {
     throw error_at(Code::failed_precondition, path, "cannot remove", "Directory not empty");
   }
   nodes_.erase(key);
+  set_entry(key, nullptr);
 }
 
 MemoryFileSystem& memory_file_system() {
@@ -314,6 +380,117 @@ int64_t MemoryFileSystem::operations() const {
 void MemoryFileSystem::lose_unsynced() {
   const std::lock_guard lock(mutex_);
   for (auto& [path, node] : nodes_) node->bytes.resize(node->synced);
+}
+
+// Chooses what of the files and names of a disk survives.
+class MemoryFileSystem::Survivors {
+ public:
+  explicit Survivors(uint64_t seed) : state_(seed) {
+    names_ = random(3);
+    bytes_ = random(4);
+  }
+
+  // Adds a directory and all in it.
+  void add(const std::string& path, const NodePtr& node) {
+    const NodePtr kept = nodes_[path] = std::make_shared<Node>();
+    kept->is_directory = node->is_directory;
+    kept->modified = node->modified;
+    if (!node->is_directory) {
+      kept->bytes = bytes_of(*node);
+      kept->synced = kept->bytes.size();
+      return;
+    }
+    std::map<std::string, NodePtr> entries = node->durable;
+    for (const auto& [name, states] : node->pending) {
+      const uint64_t happened = survived(names_, states.size());
+      if (happened > 0) entries[name] = states[happened - 1];
+    }
+    for (const auto& [name, child] : entries) {
+      if (child == nullptr) continue;
+      const std::string child_path = join_path(path == "." ? "" : path, name);
+      add(child_path, child);
+      kept->durable[name] = nodes_[child_path];
+    }
+  }
+
+  std::map<std::string, NodePtr> take() { return std::move(nodes_); }
+
+ private:
+  // Returns how many of `count` changes happened. Mode 0: none, 1: all, others: any number.
+  uint64_t survived(uint64_t mode, uint64_t count) {
+    if (mode == 0) return 0;
+    if (mode == 1) return count;
+    return random(count + 1);
+  }
+
+  // SplitMix64: below `limit`.
+  uint64_t random(uint64_t limit) {
+    state_ += 0x9E3779B97F4A7C15;
+    uint64_t mixed = (state_ ^ (state_ >> 30U)) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EB;
+    return (mixed ^ (mixed >> 31U)) % limit;
+  }
+
+  std::string bytes_of(const Node& node) {
+    if (node.before && survived(bytes_, 1) == 0) return *node.before;
+    constexpr size_t kSector = 512;
+    const size_t unsynced = node.bytes.size() - node.synced;
+    const bool damaged = bytes_ == 3;
+    const bool all = damaged && random(2) == 0;
+    std::string bytes =
+        node.bytes.substr(0, node.synced + (all ? unsynced : survived(bytes_, unsynced)));
+    if (!damaged) return bytes;
+    for (size_t begin = node.synced; begin < bytes.size();) {
+      const size_t end = std::min(bytes.size(), begin / kSector * kSector + kSector);
+      const uint64_t fate = random(4);
+      for (size_t i = begin; i < end && fate < 2; ++i) {
+        bytes[i] = static_cast<char>(fate == 0 ? 0 : random(256));
+      }
+      begin = end;
+    }
+    return bytes;
+  }
+
+  uint64_t state_;
+  uint64_t names_ = 0;  // the mode of names: none, all or any of the changes
+  uint64_t bytes_ = 0;  // of bytes: none, all, a prefix, or a prefix with damaged sectors
+  std::map<std::string, NodePtr> nodes_;
+};
+
+void MemoryFileSystem::lose_power(uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  Survivors survivors(seed);
+  for (const auto& [path, node] : nodes_) {
+    if (path == parent_path(path)) survivors.add(path, node);
+  }
+  nodes_ = survivors.take();
+  ++changes_;
+}
+
+void MemoryFileSystem::copy_from(const MemoryFileSystem& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  std::unordered_map<const Node*, NodePtr> copies;
+  const std::function<NodePtr(const NodePtr&)> copy = [&](const NodePtr& node) -> NodePtr {
+    if (node == nullptr) return nullptr;
+    NodePtr& known = copies[node.get()];
+    if (known != nullptr) return known;
+    const NodePtr made = known = std::make_shared<Node>(*node);
+    for (auto& [name, child] : made->durable) child = copy(child);
+    for (auto& [name, states] : made->pending) {
+      for (NodePtr& child : states) child = copy(child);
+    }
+    return made;
+  };
+  nodes_.clear();
+  for (const auto& [path, node] : other.nodes_) nodes_[path] = copy(node);
+  time_ = other.time_;
+  ++changes_;
+}
+
+void MemoryFileSystem::observe(std::function<void()> observer) {
+  const std::lock_guard lock(mutex_);
+  observer_ = std::move(observer);
+  observed_changes_ = changes_;
 }
 
 std::map<std::string, std::string> MemoryFileSystem::contents() const {

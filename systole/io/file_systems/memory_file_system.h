@@ -1,6 +1,15 @@
-// A file system in memory, for tests. It can inject faults and drop the bytes that were not synced.
+// A file system in memory, for tests. It can inject faults and simulate power failures.
+//
+// What survives a power failure, as on the most careless disk that POSIX allows:
+//   - the bytes of a file up to its last sync(); of later ones any sectors, the others hold
+//   garbage,
+//     and the file may end anywhere behind the last sync. An emptied file may have its old bytes.
+//   - the names that a directory had when it was last synced; each later change of a name (a file
+//     created, removed, renamed) may have happened or not, whatever the order of the changes.
+// rename() syncs the directory of the new name, make_directories() the parents of new directories.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -53,9 +62,20 @@ class MemoryFileSystem final : public FileSystem {
   // Returns the operations counted since inject() or the start.
   int64_t operations() const;
 
-  // Simulates a power failure: drops the bytes that were not synced and keeps the names. (The worst
-  // that a disk does is to keep a name and lose the bytes.) Open files stay usable.
+  // Simulates the simplest power failure: drops the bytes that were not synced and keeps the names.
+  // Open files stay usable.
   void lose_unsynced();
+  // Simulates a power failure after which the disk holds one of the states that it may (see above).
+  // Equal seeds choose equal states of equal disks. Files opened before must not be used
+  // afterwards.
+  void lose_power(uint64_t seed);
+  // Becomes a copy of `other`: files, names, and what of them would survive a power failure. Files
+  // opened before keep their contents.
+  void copy_from(const MemoryFileSystem& other);
+  // Calls `observer` before each operation, if an earlier one has changed something since the last
+  // call; operations of several steps call it between them, too. It may call copy_from() of another
+  // file system. An empty function ends this. Not while operations run.
+  void observe(std::function<void()> observer);
 
   // Returns the contents of all files, by path.
   std::map<std::string, std::string> contents() const;
@@ -63,10 +83,15 @@ class MemoryFileSystem final : public FileSystem {
  private:
   class Reader;
   class Writer;
+  class Survivors;
   struct Node;
   using NodePtr = std::shared_ptr<Node>;  // shared with open files, which outlive a removed name
 
+  std::unique_lock<std::mutex> begin(const std::string& path);
+  std::unique_lock<std::mutex> lock_observed();
   void count(const std::string& path);
+  void set_entry(const std::string& path, const NodePtr& node);
+  void sync_directory(const std::string& path);
   NodePtr find(const std::string& path, std::string_view what) const;
   void check_parent(const std::string& path) const;
   bool has_children(const std::string& path) const;
@@ -78,6 +103,9 @@ class MemoryFileSystem final : public FileSystem {
   int64_t bytes_ = 0;
   bool broken_ = false;  // a fault that stays has happened
   int64_t time_ = 0;     // counts modifications, as the times of files
+  std::function<void()> observer_;
+  int64_t changes_ = 0;
+  int64_t observed_changes_ = 0;
 };
 
 // The file system of paths that start with "mem://". Its files live until the process ends.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <thread>
 
 namespace systole {
@@ -10,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 TEST(MemoryFileSystemTest, StartsWithFiles) {
   MemoryFileSystem fs({{"d/a", "A"}, {"/x/y", "Y"}});
@@ -109,6 +112,81 @@ TEST(MemoryFileSystemTest, ReadsFailToo) {
   char c = 0;
   EXPECT_THROW((void)file->read(0, 1, &c), Error);
   EXPECT_EQ(file->read(0, 1, &c), 1U);
+}
+
+// The files after power failures of many seeds.
+std::set<std::map<std::string, std::string>> failures(const MemoryFileSystem& fs) {
+  std::set<std::map<std::string, std::string>> disks;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    MemoryFileSystem failed;
+    failed.copy_from(fs);
+    failed.lose_power(seed);
+    disks.insert(failed.contents());
+  }
+  return disks;
+}
+
+using Files = std::map<std::string, std::string>;
+
+TEST(MemoryFileSystemTest, NamesSurviveFromTheSyncOfTheirDirectory) {
+  MemoryFileSystem fs;
+  fs.make_directories("d");
+  const auto file = fs.create("d/a");
+  file->append("A");
+  file->sync();
+  EXPECT_THAT(failures(fs), UnorderedElementsAre(Files{}, Files{{"d/a", "A"}}));
+  write_file_atomically(fs, "d/b", "B");  // syncs the directory
+  EXPECT_THAT(failures(fs), UnorderedElementsAre(Files{{"d/a", "A"}, {"d/b", "B"}}));
+  fs.remove("d/a");
+  fs.remove("d/b");
+  EXPECT_EQ(failures(fs).size(), 4U);  // in any order
+  EXPECT_TRUE(fs.contents().empty());
+}
+
+TEST(MemoryFileSystemTest, UnsyncedBytesSurviveInAnySectors) {
+  MemoryFileSystem fs({{"a", "old"}});
+  const auto file = fs.create("a");
+  EXPECT_THAT(failures(fs), UnorderedElementsAre(Files{{"a", "old"}}, Files{{"a", ""}}));
+  file->append(std::string(600, 's'));
+  file->sync();
+  EXPECT_THAT(failures(fs), UnorderedElementsAre(Files{{"a", std::string(600, 's')}}));
+  file->append(std::string(600, 'n'));
+  bool hole = false;
+  for (const Files& disk : failures(fs)) {
+    const std::string& bytes = disk.at("a");
+    ASSERT_GE(bytes.size(), 600U);
+    ASSERT_LE(bytes.size(), 1200U);
+    EXPECT_EQ(bytes.substr(0, 600), std::string(600, 's'));
+    if (bytes.size() == 1200) hole = hole || (bytes[700] != 'n' && bytes[1100] == 'n');
+  }
+  EXPECT_TRUE(hole);
+}
+
+TEST(MemoryFileSystemTest, ARenamedDirectoryKeepsWhatIsInIt) {
+  MemoryFileSystem fs;
+  fs.make_directories("d/temporary");
+  write_file_atomically(fs, "d/temporary/a", "A");
+  fs.rename("d/temporary", "d/final");
+  EXPECT_THAT(failures(fs), UnorderedElementsAre(Files{{"d/final/a", "A"}}));
+  fs.lose_power(1);
+  EXPECT_EQ(read_file(fs, "d/final/a"), "A");
+  write_file_atomically(fs, "d/final/b", "B");
+  EXPECT_EQ(fs.list("d/final").size(), 2U);
+}
+
+// Also between the steps of one operation.
+TEST(MemoryFileSystemTest, ShowsEachState) {
+  MemoryFileSystem fs;
+  std::set<Files> disks;
+  fs.observe([&] { disks.merge(failures(fs)); });
+  fs.make_directories("d/e");
+  write_file_atomically(fs, "d/e/a", "A");
+  EXPECT_TRUE(fs.exists("d/e/a"));
+  fs.observe(nullptr);
+  const auto whole = [](const Files& disk) { return disk == Files{{"d/e/a", "A"}}; };
+  EXPECT_EQ(std::ranges::count_if(disks, whole), 1);
+  EXPECT_EQ(std::ranges::count_if(disks, [](const Files& disk) { return disk.size() > 1; }), 1)
+      << "the file under both names";
 }
 
 TEST(MemoryFileSystemTest, FromManyThreads) {

@@ -4,6 +4,7 @@
 
 #include "systole/base/suggest.h"
 #include "systole/io/hdf5/hdf5_format.h"
+#include "systole/io/wire/checksum_trailer.h"
 
 namespace systole {
 namespace {
@@ -55,6 +56,7 @@ Hdf5Reader::Hdf5Reader(FileSystem& file_system, const std::string& path)
 
 Hdf5Reader::Hdf5Reader(std::string name, std::string bytes)
     : image_(std::make_unique<hdf5::Image>()) {
+  bytes.resize(checked_without_trailer(name, bytes, kHdf5ChecksumMark).size());
   image_->bytes = without_user_block(name, std::move(bytes));
   image_->name = std::move(name);
   image_->root = root_address(*image_);

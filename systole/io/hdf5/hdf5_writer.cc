@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/io/wire/checksum_trailer.h"
 
 namespace systole {
 namespace {
@@ -258,6 +259,7 @@ std::string Hdf5Writer::finish() {
     throw state_->failed("image of", state_->name);
   }
   ::H5Fclose(std::exchange(state_->file, -1));
+  append_checksum_trailer(bytes, kHdf5ChecksumMark);
   return bytes;
 }
 

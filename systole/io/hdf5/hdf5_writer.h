@@ -33,7 +33,8 @@ class Hdf5Writer {
   // no f64 numbers, as h5py writes it. Errors: INVALID_ARGUMENT for more than kMaxAttributeBytes.
   void set_strings(std::string_view object, std::string_view name,
                    std::span<const std::string> texts);
-  // Ends the file and returns its bytes. No other call may follow.
+  // Ends the file and returns its bytes, with a checksum behind the end that HDF5 knows
+  // (io/wire/checksum_trailer.h). No other call may follow.
   std::string finish();
 
   // An attribute's greatest size, which leaves room for its header in the 64 KiB of an object's.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "systole/io/proto/meta_graph.pb.h"
+#include "systole/io/wire/checksum_trailer.h"
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
 
@@ -84,7 +85,7 @@ SavedModelFile::SavedModelFile(SavedModelFile&&) noexcept = default;
 
 void SavedModelFile::parse(std::string_view bytes) {
   message_ = std::make_unique<tensorflow::SavedModel>();
-  parse_message(path_, bytes, *message_);
+  parse_message(path_, checked_without_trailer(path_, bytes, kSavedModelChecksumMark), *message_);
   if (message_->meta_graphs_size() == 0) {
     throw make_error(Code::data_loss, "{}: SavedModel, got no graph, expected at least one", path_);
   }

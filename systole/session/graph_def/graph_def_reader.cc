@@ -248,6 +248,8 @@ class NodeImporter {
       // Elsewhere an attribute that is not there is a fault of ours.
       throw Error(error.code() == Code::internal ? Code::invalid_argument : error.code(),
                   at_import(error.message(), node.name()));
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {  // an attribute of another kind, a bad index
       throw invalid_argument("{}: {}, got attributes or inputs that it cannot have ({})", what,
                              node.op(), error.what());

@@ -213,6 +213,20 @@ TEST(GraphDefTest, WhatCannotBeImported) {
   EXPECT_THAT(error_with(message), ::testing::StartsWith("INVALID_ARGUMENT: g.pb: node 'y': "));
 }
 
+// Also in a graph that is imported as it stands.
+TEST(GraphDefTest, NodesWithTooFewInputsAreRefused) {
+  for (const char* op :
+       {"ReadVariableOp", "AssignVariableOp", "Add", "StatelessWhile", "ParseExample"}) {
+    tensorflow::GraphDef message;
+    add_node(message, "y", op, {});
+    Graph graph;
+    const GraphScope scope(graph);
+    EXPECT_THAT(error_of([&] { import_graph_def(message, {.what = "g.pb"}); }),
+                ::testing::HasSubstr("g.pb: node 'y'"))
+        << op;
+  }
+}
+
 TEST(GraphDefTest, SqueezeWithoutAxesTakesAllOfSizeOne) {
   for (const bool given : {false, true}) {
     tensorflow::GraphDef message;

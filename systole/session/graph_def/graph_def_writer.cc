@@ -105,7 +105,7 @@ class Writer {
       tensorflow::NodeDef to;
       write_record(node, record, to);
       if (&record == &context.records.back()) {
-        for (const Node* control : node.control_inputs()) to.add_input("^" + control->name());
+        for (const Node* control : node.control_inputs()) *to.add_input() = "^" + control->name();
       }
       add_node()->Swap(&to);
     }

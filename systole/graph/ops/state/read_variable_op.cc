@@ -16,7 +16,7 @@ std::vector<hlo::Value> lower_read_variable_op(LowerContext& c) {
 }
 
 std::vector<Output> import_read_variable_op(const ImportContext& c) {
-  if (c.whole_graph) return c.add(c.inputs, c.attrs);
+  if (c.whole_graph) return c.add({c.input(0)}, c.attrs);
   return {c.variable().value()};
 }
 
