@@ -51,7 +51,8 @@ void dump(const Module& module, const std::string& folder, std::string_view pass
   std::filesystem::create_directories(folder, ignored);
   const int number = std::filesystem::is_directory(folder, ignored) ? next_number(folder) : 0;
   const std::string path = fmt::format("{}/{:03}.after_{}.mlir", folder, number, pass);
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+  // x: the name is new, and no link that somebody laid there.
+  std::FILE* file = std::fopen(path.c_str(), "wbx");
   const std::string text = print(module);
   const bool written =
       file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();

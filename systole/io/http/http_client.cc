@@ -270,7 +270,8 @@ class HttpClient::Loop {
       curl_off_t received = 0;
       curl_.easy_getinfo(handle, CURLINFO_SIZE_UPLOAD_T, &sent);
       curl_.easy_getinfo(handle, CURLINFO_SIZE_DOWNLOAD_T, &received);
-      const auto more = std::chrono::seconds((sent + received) / request.min_bytes_per_second);
+      const auto more = std::chrono::seconds((sent + received) /
+                                             std::max<int64_t>(request.min_bytes_per_second, 1));
       if (now - state->started < request.patience + more) continue;
       state->failure = {
           Code::deadline_exceeded,
