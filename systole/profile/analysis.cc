@@ -104,6 +104,8 @@ class Analyser {
   void sum_ops(const std::vector<NestedSpan>& spans) {
     for (const NestedSpan& span : spans) {
       const Event& event = *span.event;
+      // Ops outside of steps are no part of the time by which the shares of a step are divided.
+      if (event.kind == Kind::op && !in_noted_step(spans, span)) continue;
       if (event.kind == Kind::step) {
         ProgramTimes* const program = program_of(event);
         if (program == nullptr) continue;
@@ -120,6 +122,15 @@ class Analyser {
         found->second.op_runs[op] += 1;
       }
     }
+  }
+
+  static bool in_noted_step(const std::vector<NestedSpan>& spans, const NestedSpan& op) {
+    for (int at = op.parent; at >= 0; at = spans[static_cast<size_t>(at)].parent) {
+      const Event& event = *spans[static_cast<size_t>(at)].event;
+      if (event.kind == Kind::step)
+        return event.arg("ops", 0) > 0 && event.arg("program", 0) == op.event->arg("program", 0);
+    }
+    return false;
   }
 
   void sum_host(const std::vector<NestedSpan>& spans, bool compilation_alone) {

@@ -156,6 +156,18 @@ TEST(Analysis, divides_the_time_of_steps_and_of_the_recording) {
   EXPECT_NEAR(utilisation(a.ops[0], kPeaks), 2e6 / 0.024 / 1e9, 1e-6);
 }
 
+// The second step takes the shares of ops from the first. An op after the steps, such as the last
+// run of a loop's condition, belongs to none of them.
+TEST(Analysis, ops_outside_of_steps_do_not_count_in_the_shares_of_steps) {
+  tracing::Recording r = recording();
+  r.threads[0].events.push_back(event("sum.1", Kind::op, 50, 54, {"program", 7}, {"op", 1}));
+  const Analysis a = analyse(r, kPeaks);
+  EXPECT_NEAR(part_of(a.steps[1].parts, Part::compute), 0.016, 1e-9);
+  EXPECT_NEAR(part_of(a.steps[1].parts, Part::all_reduce), 0.004, 1e-9);
+  EXPECT_NEAR(std::accumulate(a.parts.begin(), a.parts.end(), 0.0), a.seconds, 1e-9);
+  EXPECT_NEAR(a.ops[1].seconds, 0.006, 1e-9);
+}
+
 TEST(Analysis, says_what_to_change_the_most_valuable_first) {
   const Analysis a = analyse(recording(), kPeaks);
   std::vector<std::string> topics;

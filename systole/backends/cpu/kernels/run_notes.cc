@@ -86,6 +86,13 @@ void RunNotes::end_step(RunContext& context) {
   choose(context, now);
 }
 
+// The ops that the loop's condition noted after the last step belong to no step.
+void RunNotes::leave_steps(RunContext& context) {
+  events_->list.resize(events_->list.size() - static_cast<size_t>(ops_));
+  ops_ = 0;
+  context.notes_ops = 0;
+}
+
 void RunNotes::record_steps() {
   tracing::record_steps(events_->begin, events_->ends, program_->id);
   events_->ends.clear();

@@ -29,7 +29,7 @@ class RunNotes {
   // op.
   void enter_steps(RunContext& context);
   void end_step(RunContext& context);
-  static void leave_steps(RunContext& context) { context.notes_ops = 0; }
+  void leave_steps(RunContext& context);
   void note_op(int64_t op);
 
  private:

@@ -33,7 +33,7 @@ void note_step(RunContext* context, int64_t step, const void*, const void*, cons
 
 void enter_steps(RunContext* context) { context->notes->enter_steps(*context); }
 void end_step(RunContext* context) { context->notes->end_step(*context); }
-void leave_steps(RunContext* context) { RunNotes::leave_steps(*context); }
+void leave_steps(RunContext* context) { context->notes->leave_steps(*context); }
 void note_op(RunContext* context, int64_t op) { context->notes->note_op(op); }
 
 void parallel_for(RunContext* context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
