@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxTextBytes = 200'000;
+constexpr size_t kMaxTexts = 100'000;
 
 // Parses a parameter that is a number without a sign.
 size_t index_param(const Request& request, const std::string& name, size_t otherwise) {
@@ -25,6 +26,14 @@ size_t index_param(const Request& request, const std::string& name, size_t other
     throw RequestError{400, fmt::format("The parameter '{}' must be a number.", name)};
   }
   return std::stoul(text);
+}
+
+// A JSON tree has many times the bytes of its text.
+void check_numbers(size_t count) {
+  constexpr size_t kMaxNumbers = 500'000;
+  if (count <= kMaxNumbers) return;
+  throw RequestError{
+      413, fmt::format("The answer has more than {} numbers: ask for less of it.", kMaxNumbers)};
 }
 
 std::vector<BlobRef> refs_of(const Run& run, const Request& request, TagKind kind) {
@@ -38,8 +47,11 @@ Response answer_histogram_series(const Board& board, const Request& request) {
   const std::vector<BlobRef> refs = refs_of(*run, request, TagKind::histograms);
   const size_t most = std::clamp<size_t>(index_param(request, "most", 60), 2, 500);
   json rows = json::array();
+  size_t numbers = 0;
   for (const BlobRef& ref : spread(refs, most)) {
     const std::vector<HistogramBucket> buckets = read_histogram(*run, ref);
+    numbers += 3 * buckets.size();
+    check_numbers(numbers);
     json list = json::array();
     for (const HistogramBucket& b : buckets) {
       list.push_back({json_number(b.left), json_number(b.right), json_number(b.count)});
@@ -72,6 +84,7 @@ Response answer_text_series(const Board& board, const Request& request) {
   const std::vector<BlobRef> refs = refs_of(*run, request, TagKind::text);
   const size_t most = std::clamp<size_t>(index_param(request, "most", 10), 1, 1000);
   json rows = json::array();
+  size_t all_bytes = 0;
   for (size_t i = refs.size() - std::min(most, refs.size()); i < refs.size(); ++i) {
     const auto [strings, dims] = read_text(*run, refs[i]);
     json list = json::array();
@@ -79,8 +92,10 @@ Response answer_text_series(const Board& board, const Request& request) {
     for (const std::string& text : strings) {
       list.push_back(safe_text(text, kMaxTextBytes));
       bytes += text.size();
-      if (bytes > kMaxTextBytes) break;
+      if (bytes > kMaxTextBytes || list.size() > kMaxTexts) break;
     }
+    all_bytes += bytes + 50 * list.size();
+    check_size(all_bytes, kMaxMediumBytes);
     rows.push_back({{"step", refs[i].step},
                     {"wall", refs[i].wall_time},
                     {"shape", dims},
@@ -100,8 +115,11 @@ Response answer_pr_curves(const Board& board, const Request& request) {
   const auto run = run_of(board, request);
   const std::vector<BlobRef> refs = refs_of(*run, request, TagKind::pr_curves);
   json rows = json::array();
+  size_t count = 0;
   for (const BlobRef& ref : spread(refs, 100)) {
     const PrCurve curve = read_pr_curve(*run, ref);
+    count += 6 * curve.precision.size();
+    check_numbers(count);
     rows.push_back({{"step", ref.step},
                     {"wall", ref.wall_time},
                     {"precision", numbers(curve.precision)},

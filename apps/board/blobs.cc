@@ -13,11 +13,11 @@ namespace {
 
 SummaryValue read_blob_value(const Run& run, const BlobRef& ref) {
   Event event = run.read_event(ref);
-  if (ref.value >= event.values.size()) {
-    throw make_error(Code::data_loss, "{}: value {} of an event with {} values", run.name(),
-                     ref.value, event.values.size());
+  if (event.values.empty()) {
+    throw make_error(Code::data_loss, "{}: got an event without value {}, expected it", run.name(),
+                     ref.value);
   }
-  return std::move(event.values[ref.value]);
+  return std::move(event.values[0]);
 }
 
 Error other_form(const Run& run, const SummaryValue& value, std::string_view expected) {

@@ -107,17 +107,19 @@ const Page& page() {
   return page;
 }
 
-void add_safety_headers(Response& response) {
-  response.headers.insert(response.headers.end(), {{"Content-Security-Policy", page().policy},
-                                                   {"X-Content-Type-Options", "nosniff"},
-                                                   {"X-Frame-Options", "DENY"},
-                                                   {"Referrer-Policy", "no-referrer"},
-                                                   {"Cross-Origin-Resource-Policy", "same-origin"},
-                                                   {"Cross-Origin-Opener-Policy", "same-origin"},
-                                                   {"Cache-Control", "no-store"}});
-}
-
 }  // namespace
+
+const std::vector<std::pair<std::string, std::string>>& safety_headers() {
+  static const std::vector<std::pair<std::string, std::string>> headers = {
+      {"Content-Security-Policy", page().policy},
+      {"X-Content-Type-Options", "nosniff"},
+      {"X-Frame-Options", "DENY"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Cross-Origin-Resource-Policy", "same-origin"},
+      {"Cross-Origin-Opener-Policy", "same-origin"},
+      {"Cache-Control", "no-store"}};
+  return headers;
+}
 
 Board::Board(Logdir& logdir, BoardOptions options)
     : logdir_(logdir), options_(std::move(options)), instance_(random_text()) {}
@@ -147,7 +149,8 @@ Response Board::handle(const Request& request) const {
   } catch (const std::exception& error) {
     response = error_response(500, error.what());
   }
-  add_safety_headers(response);
+  const auto& headers = safety_headers();
+  response.headers.insert(response.headers.end(), headers.begin(), headers.end());
   return response;
 }
 
@@ -180,6 +183,17 @@ Response Board::route(const Request& request) const {
     return error_response(405, fmt::format("This path takes {}.", found->second.method));
   }
   return found->second.answer(*this, request);
+}
+
+Work work_of(std::string_view path) {
+  const auto found = all_routes().find(path);
+  return found == all_routes().end() ? Work::quick : found->second.work;
+}
+
+void check_size(size_t bytes, size_t most) {
+  if (bytes <= most) return;
+  throw RequestError{413,
+                     fmt::format("The answer is larger than {} bytes: ask for less of it.", most)};
 }
 
 std::vector<std::string> post_paths() {

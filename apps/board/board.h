@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/board/http.h"
@@ -17,7 +18,7 @@ struct BoardOptions {
   // If not empty, every request needs it: as the parameter `token` or as the cookie that the answer
   // to such a request sets. Then `hosts` is not checked.
   std::string token;
-  size_t max_body_bytes = 1U << 20U;
+  size_t max_body_bytes = 128U << 10U;
 };
 
 // Thread-safe.
@@ -43,6 +44,9 @@ class Board {
   const BoardOptions options_;
   const std::string instance_;
 };
+
+// Headers of every response, also of those that the HTTP library makes.
+const std::vector<std::pair<std::string, std::string>>& safety_headers();
 
 // An error of a request with its HTTP status.
 struct RequestError {

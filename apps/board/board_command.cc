@@ -1,11 +1,17 @@
 #include "apps/board/board_command.h"
 
+#include <absl/cleanup/cleanup.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <pthread.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -45,34 +51,75 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server at SIGINT and SIGTERM. The signals are blocked in all threads but its own.
+// Stops the server at SIGINT and SIGTERM. The signals are blocked in all threads but its own. Ends
+// the process if the others do not end in time: one may read a file that never answers. Nothing is
+// lost, since a board writes nothing.
 class SignalStopper {
  public:
-  explicit SignalStopper(Server& server) {
+  SignalStopper() {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
     sigaddset(&signals_, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    thread_ = std::thread([this, &server] {
-      int received = 0;
-      sigwait(&signals_, &received);
-      server.stop();
-    });
+    thread_ = std::thread([this] { wait(); });
   }
   ~SignalStopper() {
+    {
+      const std::lock_guard<std::mutex> hold(mutex_);
+      is_over_ = true;
+    }
+    ended_.notify_all();
     pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
   SignalStopper(const SignalStopper&) = delete;
   SignalStopper& operator=(const SignalStopper&) = delete;
 
+  // Serves until a signal comes, also one that came before.
+  void serve(Server& server) {
+    {
+      const std::lock_guard<std::mutex> hold(mutex_);
+      server_ = &server;
+      if (is_signalled_) server.stop();
+    }
+    const absl::Cleanup forget = [this] {
+      const std::lock_guard<std::mutex> hold(mutex_);
+      server_ = nullptr;
+    };
+    server.serve();
+  }
+
  private:
+  void wait() {
+    int received = 0;
+    sigwait(&signals_, &received);
+    std::unique_lock<std::mutex> hold(mutex_);
+    is_signalled_ = true;
+    if (server_ != nullptr) server_->stop();
+    if (!ended_.wait_for(hold, kGrace, [this] { return is_over_; })) std::_Exit(0);
+  }
+
+  static constexpr std::chrono::milliseconds kGrace{1500};
   sigset_t signals_{};
+  std::mutex mutex_;
+  // Guarded by the mutex:
+  Server* server_ = nullptr;
+  bool is_signalled_ = false;
+  bool is_over_ = false;
+  std::condition_variable ended_;
   std::thread thread_;
 };
 
+// Makes the allocator give memory back, so that the process takes what --memory says.
+void keep_memory_small() {
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
 void serve(const Flags& flags) {
+  keep_memory_small();
   FileSystem& file_system = file_system_for(flags.logdir);
   if (!file_system.exists(flags.logdir)) {
     throw not_found("{}: log directory, got nothing there, expected a directory with event files",
@@ -81,6 +128,7 @@ void serve(const Flags& flags) {
   if (!file_system.stat(flags.logdir).is_directory) {
     throw failed_precondition("{}: log directory, got a file, expected a directory", flags.logdir);
   }
+  SignalStopper stopper;  // until all threads have ended
   Logdir logdir(file_system, flags.logdir,
                 {.max_memory_bytes = flags.memory, .reload_seconds = flags.reload_seconds});
   BoardOptions options;
@@ -90,13 +138,12 @@ void serve(const Flags& flags) {
   const Board board(logdir, options);
   Server server(board);
   const int port = server.bind(flags.host, static_cast<int>(flags.port));
-  const SignalStopper stopper(server);
   logdir.start();
   fmt::print("Systole board of {} at http://{}:{}/{}\n", flags.logdir, shown_host(flags.host), port,
              options.token.empty() ? "" : "?token=" + options.token);
   fmt::print("Press Ctrl-C to stop.\n");
   std::fflush(stdout);
-  server.serve();
+  stopper.serve(server);
 }
 
 }  // namespace
@@ -115,7 +162,8 @@ void add_board_command(CommandLine& line) {
       .show_default()
       .not_negative();
   line.option("--memory", flags->memory,
-              "Bytes of memory for points; beyond them the longest series keep their extremes only")
+              "Bytes of memory for what is kept of the runs; beyond them the longest series keep "
+              "their extremes only, and the page says what is left out")
       .show_default()
       .as_bytes();
   line.on_run([flags] { serve(*flags); });

@@ -1,16 +1,19 @@
 #include "apps/board/board.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "apps/board/routes.h"
 #include "apps/board/server.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/io/events/event_writer.h"
@@ -189,6 +192,26 @@ TEST_F(BoardTest, ATokenIsNeededWhereOneIsSet) {
   EXPECT_EQ(board.handle(request).status, 200);
 }
 
+// Names beyond what a page can show are counted, not sent.
+TEST_F(BoardTest, TheIndexIsBounded) {
+  MemoryFileSystem files;
+  EventWriter writer(files, "logs", "", clock_);
+  const std::string start(900, 'n');
+  for (int i = 0; i < 8000; ++i) writer.add_scalar(start + std::to_string(i), 1, 1);
+  writer.close();
+  Logdir logdir(files, "logs");
+  logdir.refresh();
+  const Board board(logdir);
+  const Request request{.method = "GET", .path = "/api/index", .host = "localhost"};
+  const std::string body = board.handle(request).body;
+  EXPECT_LT(body.size(), 5U << 20U);
+  const json index = json::parse(body);
+  const size_t shown = index["tags"]["scalars"].size();
+  EXPECT_GT(shown, 1000U);
+  EXPECT_EQ(index["left_out"], 8000 - shown);
+  EXPECT_EQ(index["run_list"].size(), 1U);
+}
+
 TEST_F(BoardTest, RequestsAsBytes) {
   const auto bytes = [&](const std::string& request) { return answer_bytes(board_, request); };
   EXPECT_THAT(bytes("GET /data/runs HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -203,6 +226,27 @@ TEST_F(BoardTest, RequestsAsBytes) {
                     "99999999999\r\n\r\n{}"),
               HasSubstr(" 413 "));
   EXPECT_THAT(bytes("nonsense\r\n\r\n"), Not(HasSubstr(" 200 ")));
+}
+
+// Responses of the HTTP library and of the board have each safety header once.
+TEST_F(BoardTest, EveryResponseHasTheSafetyHeaders) {
+  const auto count = [](const std::string& text, const std::string& part) {
+    int times = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++times;
+    return times;
+  };
+  for (const std::string& request :
+       {std::string("GET / HTTP/9.9\r\nHost: localhost\r\n\r\n"),
+        "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        std::string("POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+        std::string("GET /data/runs HTTP/1.1\r\nHost: localhost\r\n\r\n")}) {
+    const std::string response = answer_bytes(board_, request);
+    EXPECT_EQ(count(response, "X-Content-Type-Options: nosniff"), 1) << response;
+    EXPECT_EQ(count(response, "X-Frame-Options: DENY"), 1);
+    EXPECT_EQ(count(response, "Content-Security-Policy: default-src 'none'"), 1);
+    EXPECT_EQ(count(response, "Cache-Control: no-store"), 1);
+  }
 }
 
 // A connection to a port of this machine.
@@ -228,13 +272,14 @@ std::string exchange(int socket, const std::string& request) {
 
 TEST_F(BoardTest, AServerSurvivesItsClients) {
   Server server(board_,
-                {.idle_seconds = 1, .request_seconds = 1, .response_seconds = 1, .threads = 2});
+                {.connections = {.idle_seconds = 1, .request_seconds = 1, .response_seconds = 1},
+                 .threads = 2});
   const int port = server.bind("127.0.0.1", 0);
   Server second(board_);
   EXPECT_THAT(testing::error_of([&] { second.bind("127.0.0.1", port); }),
               HasSubstr("expected a free port"));
   std::thread thread([&] { server.serve(); });
-  // Two connections that never finish a request hold both threads until their time is over.
+  // Connections that never finish a request hold no thread.
   const int silent = connect_to(port);
   const int slow = connect_to(port);
   EXPECT_EQ(::send(slow, "GET /data", 9, 0), 9);
@@ -259,6 +304,80 @@ TEST_F(BoardTest, AServerSurvivesItsClients) {
   server.stop();
   for (const int socket : {silent, slow, deaf}) ::close(socket);
   thread.join();
+}
+
+constexpr const char* kRuns =
+    "GET /data/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+// More half-open connections than there are places and threads: others are answered at once, since
+// the oldest make room.
+TEST_F(BoardTest, HalfOpenConnectionsKeepNobodyOut) {
+  Server server(board_,
+                {.connections = {.max_connections = 20, .request_seconds = 60}, .threads = 1});
+  const int port = server.bind("127.0.0.1", 0);
+  std::thread thread([&] { server.serve(); });
+  std::vector<int> open;
+  for (int i = 0; i < 100; ++i) {
+    open.push_back(connect_to(port));
+    const std::string_view part = i % 2 == 0 ? "GET /data HTTP/1.1\r\nHost: local"
+                                             : "POST /api/scalars HTTP/1.1\r\nHost: localhost\r\n"
+                                               "Content-Length: 100\r\n\r\n{";
+    (void)::send(open.back(), part.data(), part.size(), MSG_NOSIGNAL);
+    if (i % 20 == 0) {
+      EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+    }
+  }
+  EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+  server.stop();
+  for (const int socket : open) ::close(socket);
+  thread.join();
+}
+
+// A request in many parts, two requests at once, and a client that sends no more after its request.
+TEST_F(BoardTest, RequestsComeInAnyParts) {
+  Server server(board_);
+  const int port = server.bind("127.0.0.1", 0);
+  std::thread thread([&] { server.serve(); });
+  const std::string body = R"({"tag": "loss", "runs": [0]})";
+  const std::string post =
+      fmt::format("POST /api/scalars HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}",
+                  body.size(), body);
+  const int slow = connect_to(port);
+  for (const char c : post) EXPECT_EQ(::send(slow, &c, 1, MSG_NOSIGNAL), 1);
+  const std::string both = exchange(slow, post + kRuns);
+  EXPECT_THAT(both, HasSubstr("[\"a\"]"));
+  EXPECT_NE(both.find("\"series\""), both.rfind("\"series\""));
+
+  const int half = connect_to(port);
+  EXPECT_EQ(::send(half, kRuns, std::strlen(kRuns), 0), static_cast<ssize_t>(std::strlen(kRuns)));
+  ::shutdown(half, SHUT_WR);
+  EXPECT_THAT(exchange(half, ""), HasSubstr("[\"a\"]"));
+  server.stop();
+  thread.join();
+}
+
+// A client that asks for large answers and does not read them: what waits for it is bounded.
+TEST_F(BoardTest, UnreadAnswersAreDroppedBeyondTheLimit) {
+  Server server(board_, {.connections = {.max_buffered_bytes = 1U << 20U}});
+  const int port = server.bind("127.0.0.1", 0);
+  std::thread thread([&] { server.serve(); });
+  std::vector<int> deaf;
+  const std::string page = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (int i = 0; i < 50; ++i) {
+    deaf.push_back(connect_to(port));
+    for (int k = 0; k < 100; ++k) (void)::send(deaf.back(), page.data(), page.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+  server.stop();
+  for (const int socket : deaf) ::close(socket);
+  thread.join();
+}
+
+TEST(WorkTest, CostlyPathsHaveTheirOwnThreads) {
+  EXPECT_EQ(work_of("/api/status"), Work::quick);
+  EXPECT_EQ(work_of("/board.css"), Work::quick);
+  EXPECT_EQ(work_of("/api/index"), Work::medium);
+  EXPECT_EQ(work_of("/api/profile_trace"), Work::heavy);
 }
 
 }  // namespace

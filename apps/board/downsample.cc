@@ -10,6 +10,8 @@ namespace {
 
 // More segments than this are one line, sorted by step: several writers, or a damaged file.
 constexpr size_t kMaxSegments = 200;
+// Points of such a line: of more than this, evenly spread ones.
+constexpr size_t kMaxSorted = 1'000'000;
 
 // TensorBoard's smoothing, a debiased exponential moving average.
 class Smoother {
@@ -175,8 +177,9 @@ Chart make_chart(const ScalarSeries& series, const std::function<double(const Sc
   ChartMaker maker(options, x_of);
   const std::vector<size_t>& starts = series.segments();
   if (starts.size() > kMaxSegments) {
-    std::vector<size_t> order(series.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const size_t stride = series.size() / kMaxSorted + 1;
+    std::vector<size_t> order;
+    for (size_t i = 0; i < series.size(); i += stride) order.push_back(i);
     std::ranges::stable_sort(order, {}, [&](size_t i) { return series[i].step; });
     maker.add_segment(order.size(),
                       [&](size_t i) -> const ScalarPoint& { return series[order[i]]; });

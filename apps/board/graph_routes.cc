@@ -90,7 +90,7 @@ Response answer_graph(const Board& board, const Request& request) {
   const std::vector<NodeView> nodes = read_nodes(graph);
   absl::flat_hash_map<std::string, size_t, TextHash, std::equal_to<>> index;
   for (size_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i].name, i);
-  json list = json::array();
+  std::string list;
   for (const NodeView& node : nodes) {
     json inputs = json::array();
     json controls = json::array();
@@ -99,10 +99,12 @@ Response answer_graph(const Board& board, const Request& request) {
       if (found == index.end()) continue;
       (input.starts_with('^') ? controls : inputs).push_back(found->second);
     }
-    list.push_back({safe_text(node.name, kMaxNameBytes), safe_text(node.op, kMaxNameBytes),
-                    std::move(inputs), std::move(controls)});
+    if (!list.empty()) list += ',';
+    list += json_text({safe_text(node.name, kMaxNameBytes), safe_text(node.op, kMaxNameBytes),
+                       std::move(inputs), std::move(controls)});
+    check_size(list.size(), kMaxHeavyBytes);
   }
-  return {.body = json_text({{"nodes", std::move(list)}, {"cut", nodes.size() == kMaxNodes}})};
+  return {.body = fmt::format("{{\"nodes\":[{}],\"cut\":{}}}", list, nodes.size() == kMaxNodes)};
 }
 
 // Everything about one node: its device, inputs and attributes as text.

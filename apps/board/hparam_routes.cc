@@ -53,7 +53,7 @@ Response answer_hparams(const Board& board, const Request& request) {
     throw RequestError{
         400, fmt::format("The body must be JSON: {{\"tags\": [...]}}, at most {}.", kMaxMetrics)};
   }
-  json rows = json::array();
+  std::string rows;
   for (const auto& run : board.logdir().runs()) {
     const auto hold = run->lock();
     json hparams = json::object();
@@ -66,13 +66,17 @@ Response answer_hparams(const Board& board, const Request& request) {
       if (tag != nullptr && !tag->scalars.empty()) metrics[name] = metric_json(tag->scalars);
     }
     if (hparams.empty() && metrics.empty()) continue;
-    rows.push_back({{"run", run->id()}, {"hparams", hparams}, {"metrics", metrics}});
+    if (!rows.empty()) rows += ',';
+    rows += json_text({{"run", run->id()}, {"hparams", hparams}, {"metrics", metrics}});
+    check_size(rows.size(), kMaxMediumBytes);
   }
-  return {.body = json_text({{"rows", std::move(rows)}})};
+  return {.body = "{\"rows\":[" + rows + "]}"};
 }
 
 }  // namespace
 
-std::vector<Route> hparam_routes() { return {{"/api/hparams", "POST", answer_hparams}}; }
+std::vector<Route> hparam_routes() {
+  return {{"/api/hparams", "POST", answer_hparams, Work::medium}};
+}
 
 }  // namespace systole::board

@@ -21,8 +21,7 @@ using wire::Reader;
 using wire::Type;
 
 constexpr size_t kMaxHparamBytes = 300;
-constexpr size_t kMaxHparams = 1000;
-constexpr uint64_t kMaxFileBytes = 1 << 20;
+constexpr uint64_t kMaxFileBytes = 256U << 10U;
 
 Hparam number_hparam(double number) {
   return {.kind = Hparam::Kind::number, .text = fmt::format("{}", number), .number = number};

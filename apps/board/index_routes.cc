@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ json status_json(const Board& board) {
           {"runs", status.runs},
           {"memory_bytes", status.memory_bytes},
           {"thinned", status.thinned},
+          {"full", status.full},
+          {"dropped", status.dropped},
           {"problems", status.problems}};
 }
 
@@ -92,8 +95,73 @@ json run_json(const Run& run) {
           {"state", run_state(run, hparams)}};
 }
 
-// All runs and tags. With ?since=<generation> of an earlier answer: {"unchanged": true} if nothing
-// was added since.
+constexpr size_t kMaxIndexPart = 4U << 20U;  // of runs, of tags, and of profiles
+
+// Tags by kind and name, with the runs that have them, as far as there is space for their names.
+class TagTable {
+ public:
+  void add(const TagData& tag, uint32_t run) {
+    auto& names = tags_[static_cast<size_t>(tag.kind)];
+    auto found = names.find(tag.name);
+    if (found == names.end()) {
+      if (!take(tag.name.size() + 100)) return;
+      found = names.emplace(tag.name, RunRanges()).first;
+    }
+    RunRanges& ranges = found->second;
+    if ((ranges.empty() || ranges.back() != run) && !take(16)) return;
+    add_run(ranges, run);
+  }
+
+  // Values that are not in the table.
+  uint64_t left_out() const { return left_out_; }
+
+  void append_to(std::string& out) const {
+    out += '{';
+    for (int kind = 0; kind < kTagKinds; ++kind) {
+      if (kind > 0) out += ',';
+      append_string(out, to_string(static_cast<TagKind>(kind)));
+      out += ":[";
+      bool first = true;
+      for (const auto& [name, ranges] : tags_[static_cast<size_t>(kind)]) {
+        out += first ? "[" : ",[";
+        first = false;
+        append_string(out, name);
+        out += ",[";
+        for (size_t i = 0; i < ranges.size(); ++i) {
+          fmt::format_to(std::back_inserter(out), "{}{}", i > 0 ? "," : "", ranges[i]);
+        }
+        out += "]]";
+      }
+      out += ']';
+    }
+    out += '}';
+  }
+
+ private:
+  bool take(size_t bytes) {
+    if (bytes_ + bytes > kMaxIndexPart) {
+      ++left_out_;
+      return false;
+    }
+    bytes_ += bytes;
+    return true;
+  }
+
+  std::array<std::map<std::string, RunRanges>, kTagKinds> tags_;
+  size_t bytes_ = 0;
+  uint64_t left_out_ = 0;
+};
+
+// Adds an element to the text of a list, unless the list is long enough. Returns whether it did.
+bool append_element(std::string& list, const std::string& element) {
+  if (list.size() + element.size() > kMaxIndexPart) return false;
+  if (!list.empty()) list += ',';
+  list += element;
+  return true;
+}
+
+// All runs and tags, as far as they fit: "left_out" counts the others. With ?since=<generation> of
+// an earlier answer: {"unchanged": true} if nothing was added since.
 Response answer_index(const Board& board, const Request& request) {
   json result = status_json(board);
   if (request.has("since") &&
@@ -101,33 +169,35 @@ Response answer_index(const Board& board, const Request& request) {
     result["unchanged"] = true;
     return {.body = json_text(result)};
   }
-  std::array<std::map<std::string, RunRanges>, kTagKinds> tags;
-  json runs = json::array();
+  TagTable tags;
+  std::string runs;
+  std::string profiles;
+  uint64_t left_out = 0;
   for (const auto& run : board.logdir().runs()) {
     const auto hold = run->lock();
-    runs.push_back(run_json(*run));
-    for (const TagData& tag : run->tags()) {
-      add_run(tags[static_cast<size_t>(tag.kind)][tag.name], run->id());
+    if (!append_element(runs, json_text(run_json(*run)))) {
+      ++left_out;
+      continue;
     }
+    for (const TagData& tag : run->tags()) tags.add(tag, run->id());
   }
-  result["run_list"] = std::move(runs);
-  for (int kind = 0; kind < kTagKinds; ++kind) {
-    json list = json::array();
-    for (auto& [name, ranges] : tags[static_cast<size_t>(kind)]) {
-      list.push_back(json::array({name, std::move(ranges)}));
-    }
-    result["tags"][std::string(to_string(static_cast<TagKind>(kind)))] = std::move(list);
+  for (const auto& [name, directory] : board.logdir().profiles()) {
+    if (!append_element(profiles, json_text(name))) ++left_out;
   }
-  json profiles = json::array();
-  for (const auto& [name, directory] : board.logdir().profiles()) profiles.push_back(name);
-  result["profiles"] = std::move(profiles);
-  return {.body = json_text(result)};
+  result["left_out"] = left_out + tags.left_out();
+  std::string body = json_text(result);
+  body.back() = ',';
+  body += "\"run_list\":[" + runs + "],\"profiles\":[" + profiles + "],\"tags\":";
+  tags.append_to(body);
+  body += '}';
+  return {.body = std::move(body)};
 }
 
 }  // namespace
 
 std::vector<Route> index_routes() {
-  return {{"/api/status", "GET", answer_status}, {"/api/index", "GET", answer_index}};
+  return {{"/api/status", "GET", answer_status, Work::quick},
+          {"/api/index", "GET", answer_index, Work::medium}};
 }
 
 }  // namespace systole::board

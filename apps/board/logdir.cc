@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/board/hparams.h"
+#include "apps/board/inside_files.h"
 #include "apps/board/names.h"
 #include "systole/base/thread_pool.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -19,6 +20,9 @@ namespace {
 
 constexpr size_t kMaxScanProblems = 20;
 constexpr size_t kMaxProfiles = 10'000;
+constexpr size_t kMaxHparamFiles = 16;  // of a run
+constexpr size_t kRunBytes = sizeof(Run) + 1500;
+constexpr int kReaders = 4;  // runs that are read at once: each may hold a large record
 
 bool is_event_file(std::string_view name) {
   return name.find("tfevents") != std::string_view::npos && !name.ends_with(".profile-empty");
@@ -48,15 +52,27 @@ struct Logdir::Scan {
   }
 };
 
-Logdir::Logdir(FileSystem& file_system, std::string path, LogdirOptions options)
-    : file_system_(file_system), path_(std::move(path)), options_(options) {
+namespace {
+
+// Returns the path without links; "" if it is not on this machine.
+std::string real_local_path(const FileSystem& file_system, const std::string& path) {
   const bool is_local = &file_system == &local_file_system() ||
-                        (&file_system == &default_file_system() && local_path(path_).has_value());
-  if (!is_local) return;
+                        (&file_system == &default_file_system() && local_path(path).has_value());
+  if (!is_local) return "";
   std::error_code failed;
-  const auto real = std::filesystem::weakly_canonical(*local_path(path_), failed);
-  if (!failed) real_path_ = real.string();
+  const auto real = std::filesystem::weakly_canonical(*local_path(path), failed);
+  return failed ? "" : real.string();
 }
+
+}  // namespace
+
+Logdir::Logdir(FileSystem& file_system, std::string path, LogdirOptions options)
+    : path_(std::move(path)),
+      real_path_(real_local_path(file_system, path_)),
+      inside_(real_path_.empty() ? nullptr : files_inside(real_path_)),
+      files_(inside_ ? inside_.get() : &file_system),
+      options_(options),
+      budget_(options.max_memory_bytes) {}
 
 Logdir::~Logdir() {
   stop_ = true;
@@ -65,7 +81,12 @@ Logdir::~Logdir() {
 }
 
 void Logdir::start() {
-  thread_ = std::thread([this] { loop(); });
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error& error) {
+    throw make_error(Code::resource_exhausted, "{}: thread that reads it, got '{}', expected one",
+                     path_, error.what());
+  }
 }
 
 void Logdir::loop() {
@@ -95,12 +116,25 @@ bool Logdir::is_inside(const std::string& path) const {
   return !failed && (real == real_path_ || real.starts_with(real_path_ + "/"));
 }
 
+bool Logdir::is_file_inside(const std::string& path, Scan& found) const {
+  if (!is_inside(path)) return false;
+  if (real_path_.empty()) return true;
+  std::error_code failed;
+  const auto type = std::filesystem::status(*local_path(path), failed).type();
+  using Type = std::filesystem::file_type;
+  if (type != Type::fifo && type != Type::socket && type != Type::character && type != Type::block)
+    return true;
+  found.add_problem(fmt::format(
+      "{}: event file, got a pipe, a socket or a device, expected a regular file", path));
+  return false;
+}
+
 void Logdir::scan_profiles(const std::string& directory, const std::string& name, Scan& found) {
   const std::string folder = join_path(join_path(directory, "plugins"), "profile");
-  if (!file_system_.exists(folder) || !is_inside(folder)) return;
-  for (const std::string& profile : file_system_.list(folder)) {
+  if (!files_->exists(folder) || !is_inside(folder)) return;
+  for (const std::string& profile : files_->list(folder)) {
     const std::string path = join_path(folder, profile);
-    if (found.profiles.size() >= kMaxProfiles || !file_system_.stat(path).is_directory ||
+    if (found.profiles.size() >= kMaxProfiles || !files_->stat(path).is_directory ||
         !is_inside(path)) {
       continue;
     }
@@ -114,12 +148,12 @@ void Logdir::scan(const std::string& directory, const std::string& name,
   if (stop_ || depth > options_.max_depth) return;
   Scan::Found run{.name = name, .directory = directory};
   std::vector<std::string> folders;
-  for (const std::string& entry : file_system_.list(directory)) {
+  for (const std::string& entry : files_->list(directory)) {
     const std::string path = join_path(directory, entry);
-    if (is_event_file(entry) ? is_inside(path) : false) {
+    if (is_event_file(entry) && is_file_inside(path, found)) {
       run.files.push_back(entry);
     } else if (is_hparam_file(entry)) {
-      if (is_inside(path)) hparam_files.push_back(path);
+      if (hparam_files.size() < kMaxHparamFiles && is_inside(path)) hparam_files.push_back(path);
     } else if (entry == "plugins") {
       scan_profiles(directory, name, found);
     } else {
@@ -127,9 +161,11 @@ void Logdir::scan(const std::string& directory, const std::string& name,
     }
   }
   if (!run.files.empty()) {
-    if (found.runs.size() >= options_.max_runs) {
-      found.add_problem(fmt::format("{}: more than {} runs; the others are not shown.", path_,
-                                    options_.max_runs));
+    // A scan holds the names of all runs, whether there is memory for them or not.
+    const size_t most = std::min(options_.max_runs, options_.max_memory_bytes / kRunBytes + 1);
+    if (found.runs.size() >= most) {
+      found.add_problem(
+          fmt::format("{}: more than {} runs; the others are not shown.", path_, most));
       return;
     }
     run.hparam_files = hparam_files;
@@ -139,7 +175,7 @@ void Logdir::scan(const std::string& directory, const std::string& name,
     const std::string path = join_path(directory, entry);
     try {
       // Behind a link is a directory outside, or one that the scan meets under its own name.
-      if (is_link(path) || !file_system_.stat(path).is_directory) continue;
+      if (is_link(path) || !files_->stat(path).is_directory) continue;
       const std::string shown = safe_text(entry, 1000);
       scan(path, join_name(name, shown), hparam_files, found, depth + 1);
     } catch (const std::exception& error) {
@@ -153,15 +189,17 @@ void Logdir::refresh() {
   Scan found;
   try {
     scan(path_, ".", {}, found, 0);
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     found.add_problem(error.what());
+  } catch (const std::exception& error) {
+    found.add_problem(fmt::format("{}: scan, got '{}'", path_, error.what()));
   }
   try {
     add_runs(found);
     read_runs();
     bound_memory();
   } catch (const std::exception& error) {
-    found.add_problem(error.what());
+    found.add_problem(fmt::format("{}: reading, got '{}'", path_, error.what()));
   }
   const std::lock_guard<std::mutex> hold(mutex_);
   if (!ready_ || scan_problems_ != found.problems || profiles_ != found.profiles) ++generation_;
@@ -170,13 +208,19 @@ void Logdir::refresh() {
   profiles_ = std::move(found.profiles);
 }
 
-void Logdir::add_runs(const Scan& found) {
+void Logdir::add_runs(Scan& found) {
+  size_t left_out = 0;
   for (const Scan::Found& one : found.runs) {
     std::shared_ptr<Run> run = find_run(one.name);
     if (!run) {
+      if (!budget_.take_names(kRunBytes + 3 * one.name.size() + one.directory.size())) {
+        ++left_out;
+        continue;
+      }
       const std::lock_guard<std::mutex> hold(mutex_);
-      run = std::make_shared<Run>(file_system_, one.name, one.directory,
-                                  static_cast<uint32_t>(runs_.size()), options_.run_limits);
+      run = std::make_shared<Run>(*files_, one.name, one.directory,
+                                  static_cast<uint32_t>(runs_.size()), options_.run_limits, budget_,
+                                  [this] { bound_memory(); });
       by_name_[one.name] = runs_.size();
       runs_.push_back(run);
       ++generation_;
@@ -184,19 +228,28 @@ void Logdir::add_runs(const Scan& found) {
     run->add_files(one.files);
     run->set_hparam_files(one.hparam_files);
   }
+  if (left_out > 0) {
+    found.add_problem(fmt::format(
+        "{}: {} runs are not shown, because they do not fit into the memory (option --memory).",
+        path_, left_out));
+  }
 }
 
 void Logdir::read_runs() {
   const std::vector<std::shared_ptr<Run>> all = runs();
-  ThreadPool::global().parallel_for(
-      static_cast<int64_t>(all.size()), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          if (all[static_cast<size_t>(i)]->refresh(bytes_read_, stop_)) ++generation_;
-        }
-      });
+  std::atomic<size_t> next = 0;
+  ThreadPool::global().parallel_for(kReaders, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t reader = begin; reader < end; ++reader) {
+      for (size_t i = next++; i < all.size(); i = next++) {
+        if (all[i]->refresh(bytes_read_, stop_)) ++generation_;
+      }
+    }
+  });
 }
 
+// Also called by the threads that read, between two batches of records.
 void Logdir::bound_memory() {
+  const std::lock_guard<std::mutex> one(bound_mutex_);
   const std::vector<std::shared_ptr<Run>> all = runs();
   std::vector<size_t> sizes;
   size_t total = 0;
@@ -204,17 +257,21 @@ void Logdir::bound_memory() {
     sizes.push_back(run->bytes());
     total += sizes.back();
   }
+  budget_.set_points(total);
   bool thinned = false;
-  while (total > options_.max_memory_bytes && !stop_) {
+  // Somewhat below the limit, so that the next points do not exceed it again.
+  const size_t target = budget_.limit() - budget_.limit() / 8;
+  for (bool over = budget_.is_over(); over && !stop_; over = budget_.used() > target) {
     const auto largest = std::ranges::max_element(sizes) - sizes.begin();
-    const size_t freed = all[static_cast<size_t>(largest)]->shrink();
+    const size_t freed = all.empty() ? 0 : all[static_cast<size_t>(largest)]->shrink();
     if (freed == 0) break;
     thinned = true;
-    total -= freed;
-    sizes[static_cast<size_t>(largest)] -= freed;
+    total -= std::min(freed, total);
+    sizes[static_cast<size_t>(largest)] -= std::min(freed, sizes[static_cast<size_t>(largest)]);
+    budget_.set_points(total);
   }
+  budget_.set_full(budget_.is_over());
   const std::lock_guard<std::mutex> hold(mutex_);
-  memory_bytes_ = total;
   if (thinned && !std::exchange(thinned_, true)) ++generation_;
 }
 
@@ -228,7 +285,9 @@ LogdirStatus Logdir::status() const {
   status.bytes_read = bytes_read_;
   status.bytes_total = status.bytes_read + left;
   status.runs = runs_.size();
-  status.memory_bytes = memory_bytes_;
+  status.memory_bytes = budget_.used();
+  status.full = budget_.is_full();
+  status.dropped = budget_.dropped();
   status.thinned = thinned_;
   status.problems = scan_problems_;
   return status;

@@ -18,7 +18,8 @@
 namespace systole::board {
 
 struct LogdirOptions {
-  size_t max_memory_bytes = size_t{1} << 30U;  // of points and references
+  // Of all that is kept of the runs. Names, descriptions and hyperparameters have at most half.
+  size_t max_memory_bytes = size_t{1} << 30U;
   size_t max_runs = 200'000;
   int max_depth = 24;  // of directories
   double reload_seconds = 1;
@@ -34,12 +35,15 @@ struct LogdirStatus {
   size_t runs = 0;
   size_t memory_bytes = 0;
   bool thinned = false;  // points were dropped to bound the memory
+  bool full = false;     // new points are dropped: those that are kept cannot be thinned
+  uint64_t dropped = 0;  // how often a tag, a hyperparameter, a file or a run found no memory
   std::vector<std::string> problems;
 };
 
 // A run is a directory that holds event files; its name is the path below the log directory, "."
 // for the log directory itself. Links to directories, and to files outside the log directory, are
-// not followed. Thread-safe.
+// not followed, also not those that appear later; pipes, sockets and devices are not opened.
+// Thread-safe.
 class Logdir {
  public:
   // `file_system` must outlive the object. Reads nothing yet.
@@ -55,7 +59,8 @@ class Logdir {
   void refresh();
 
   const std::string& path() const { return path_; }
-  FileSystem& file_system() const { return file_system_; }
+  // The files of the log directory: of a local one, none outside of it (inside_files.h).
+  FileSystem& file_system() const { return *files_; }
   LogdirStatus status() const;
   // In the order in which they were found: the index is the id. Runs stay when their files vanish.
   std::vector<std::shared_ptr<Run>> runs() const;
@@ -74,15 +79,19 @@ class Logdir {
             std::vector<std::string> hparam_files, Scan& found, int depth);
   void scan_profiles(const std::string& directory, const std::string& name, Scan& found);
   bool is_link(const std::string& path) const;
-  void add_runs(const Scan& found);
+  // Adds a problem for a file of another kind.
+  bool is_file_inside(const std::string& path, Scan& found) const;
+  void add_runs(Scan& found);
   void read_runs();
   void bound_memory();
   void loop();
 
-  FileSystem& file_system_;
   const std::string path_;
-  std::string real_path_;  // without links; "" if the path is not local
+  std::string real_path_;               // without links; "" if the path is not local
+  std::unique_ptr<FileSystem> inside_;  // null if the path is not local
+  FileSystem* const files_;
   const LogdirOptions options_;
+  MemoryBudget budget_;
 
   mutable std::mutex mutex_;  // guards the members up to `thread_`
   std::vector<std::shared_ptr<Run>> runs_;
@@ -91,8 +100,9 @@ class Logdir {
   std::vector<std::string> scan_problems_;
   bool ready_ = false;
   bool thinned_ = false;
-  size_t memory_bytes_ = 0;
   std::thread thread_;
+
+  std::mutex bound_mutex_;  // one bound_memory() at a time
 
   std::mutex refresh_mutex_;  // one refresh at a time
   std::atomic<uint64_t> bytes_read_ = 0;

@@ -2,13 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "apps/board/board.h"
 #include "apps/board/downsample.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
@@ -186,6 +192,70 @@ TEST_F(LogdirTest, MemoryIsBoundedAndExtremesStay) {
   EXPECT_EQ(series.back().step, 19'999);
 }
 
+// Tags whose names do not fit are left out, and the run says so.
+TEST_F(LogdirTest, NamesCountInTheMemory) {
+  EventWriter writer(files_, "logs", "", clock_);
+  const std::string start(500, 't');
+  for (int tag = 0; tag < 2000; ++tag) writer.add_scalar(start + std::to_string(tag), 1, 1);
+  writer.close();
+  Logdir logdir(files_, "logs", {.max_memory_bytes = 1'000'000});
+  logdir.refresh();
+  const LogdirStatus status = logdir.status();
+  EXPECT_LE(status.memory_bytes, 1'000'000U);
+  EXPECT_GT(status.dropped, 1000U);
+  const auto run = logdir.find_run(".");
+  EXPECT_GT(run->tags().size(), 50U);
+  EXPECT_LT(run->tags().size(), 500U);
+  EXPECT_THAT(problems_of(logdir, "."), ElementsAre(::testing::HasSubstr("more tags than fit")));
+}
+
+// Points are thinned while a file is read, not after it; those that cannot be are dropped.
+TEST_F(LogdirTest, MemoryIsBoundedWhileAFileIsRead) {
+  EventWriter writer(files_, "logs", "", clock_);
+  for (int i = 0; i < 50'000; ++i) writer.add_scalar("back", i % 2, i);
+  writer.close();
+  Logdir logdir(files_, "logs", {.max_memory_bytes = 300'000});
+  logdir.refresh();
+  EXPECT_TRUE(logdir.status().full);
+  // A batch of records may exceed it.
+  EXPECT_LE(logdir.status().memory_bytes, 500'000U);
+  EXPECT_THAT(problems_of(logdir, "."), ElementsAre(::testing::HasSubstr("more points than fit")));
+}
+
+TEST_F(LogdirTest, ATooLargeRecordIsSkipped) {
+  EventWriter writer(files_, "logs", "", clock_);
+  writer.add_scalar("loss", 1, 1);
+  writer.add_text("note", 1, Tensor(std::string(100'000, 'x').c_str()));
+  writer.add_scalar("loss", 2, 1);
+  writer.close();
+  LogdirOptions options;
+  options.run_limits.max_record_bytes = 50'000;
+  Logdir logdir(files_, "logs", options);
+  logdir.refresh();
+  EXPECT_THAT(steps_of(logdir, ".", "loss"), ElementsAre(1, 2));
+  EXPECT_EQ(problems_of(logdir, ".").size(), 1U);
+}
+
+// Of the values of an event only the one that is shown is parsed, unless it is too large.
+TEST_F(LogdirTest, OneValueOfAnEventIsRead) {
+  EventWriter writer(files_, "logs", "", clock_);
+  writer.add_text("note", 7, Tensor("short"));
+  writer.add_text("long", 7, Tensor(std::string(100'000, 'x').c_str()));
+  writer.close();
+  LogdirOptions options;
+  options.run_limits.max_value_bytes = 50'000;
+  Logdir logdir(files_, "logs", options);
+  logdir.refresh();
+  const auto run = logdir.find_run(".");
+  const auto ref = [&](const char* tag) { return run->find_tag(tag, TagKind::text)->blobs[0]; };
+  const Event event = run->read_event(ref("note"));
+  ASSERT_EQ(event.values.size(), 1U);
+  EXPECT_EQ(event.step, 7);
+  EXPECT_EQ(event.values[0].tag, "note");
+  EXPECT_THAT(testing::error_of([&] { run->read_event(ref("long")); }),
+              ::testing::HasSubstr("RESOURCE_EXHAUSTED"));
+}
+
 TEST_F(LogdirTest, HostileNamesAreShownSafely) {
   const std::string script = "<script>alert(1)</script>";
   const std::string binary("a\0b\xff", 4);
@@ -231,6 +301,91 @@ TEST(LogdirLinksTest, LinksThatLeadOutAreNotFollowed) {
   logdir.refresh();
   ASSERT_EQ(logdir.runs().size(), 1U);
   EXPECT_EQ(logdir.runs()[0]->name(), "inside");
+  fs::remove_all(root);
+}
+
+// A link that takes the place of a file after the first scan, and links to directories above it.
+TEST(LogdirLinksTest, LinksThatAppearLaterAreNotFollowed) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "board_later_links";
+  fs::remove_all(root);
+  EventWriter outside(local_file_system(), (root / "outside").string());
+  for (int step = 1; step <= 100; ++step) outside.add_scalar("secret", step, 1);
+  outside.close();
+  EventWriter inside(local_file_system(), (root / "logs" / "a").string());
+  inside.add_scalar("loss", 1, 1);
+  inside.close();
+  fs::create_directories(root / "logs" / "plugins" / "profile" / "p");
+  Logdir logdir(local_file_system(), (root / "logs").string());
+  logdir.refresh();
+  fs::remove(inside.path());
+  fs::create_symlink(outside.path(), inside.path());
+  logdir.refresh();
+  const auto run = logdir.find_run("a");
+  {
+    const auto hold = run->lock();
+    EXPECT_EQ(run->find_tag("secret", TagKind::scalars), nullptr);
+    EXPECT_THAT(run->facts().problems,
+                ::testing::Contains(::testing::HasSubstr("expected one in")));
+  }
+  fs::remove(root / "logs" / "plugins" / "profile" / "p");
+  fs::create_directory_symlink(root / "outside", root / "logs" / "plugins" / "profile" / "p");
+  EXPECT_THAT(testing::error_of(
+                  [&] { logdir.file_system().list((root / "logs/plugins/profile/p").string()); }),
+              ::testing::HasSubstr("PERMISSION_DENIED"));
+  fs::remove_all(root);
+}
+
+// Every kind of file under every name that the board opens: nothing waits for it.
+TEST(LogdirKindsTest, PipesSocketsAndDevicesAreNotOpened) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "board_kinds";
+  fs::remove_all(root);
+  EventWriter writer(local_file_system(), (root / "a").string());
+  writer.add_scalar("loss", 1, 1);
+  writer.close();
+  const fs::path profile = root / "plugins" / "profile" / "p";
+  fs::create_directories(profile);
+  const std::vector<fs::path> pipes = {root / "a" / "config.yaml",
+                                       root / "a" / "hparams.json",
+                                       root / "a" / "events.out.tfevents.9.pipe",
+                                       root / "a" / "a_directory",
+                                       profile / "h.overview_page.json",
+                                       profile / "h.trace.json.gz"};
+  for (const fs::path& pipe : pipes) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0) << pipe;
+  fs::create_symlink("/dev/zero", root / "a" / "params.json");
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX};
+  const std::string name = "args.yaml";  // relative: a path of a socket is short
+  const fs::path before = fs::current_path();
+  fs::current_path(root / "a");
+  std::ranges::copy(name, address.sun_path);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  fs::current_path(before);
+
+  Logdir logdir(local_file_system(), root.string());
+  logdir.refresh();
+  const auto run = logdir.find_run("a");
+  ASSERT_TRUE(run);
+  {
+    const auto hold = run->lock();
+    EXPECT_EQ(run->find_tag("loss", TagKind::scalars)->scalars.size(), 1U);
+    EXPECT_EQ(run->facts().problems.size(), 3U);
+    EXPECT_THAT(run->facts().problems, ::testing::Each(::testing::HasSubstr("a regular file")));
+  }
+  EXPECT_THAT(logdir.status().problems, ElementsAre(::testing::HasSubstr("9.pipe")));
+  const Board board(logdir);
+  const auto get = [&](const char* path, const char* file) {
+    return board
+        .handle({.method = "GET",
+                 .path = path,
+                 .params = {{"profile", "p"}, {"file", file}},
+                 .host = "localhost"})
+        .body;
+  };
+  EXPECT_THAT(get("/api/profile_page", "h.overview_page.json"), ::testing::HasSubstr("got a pipe"));
+  EXPECT_THAT(get("/api/profile_trace", "h.trace.json.gz"), ::testing::HasSubstr("got a pipe"));
+  ::close(socket);
   fs::remove_all(root);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kMaxPageBytes = 64U << 20U;
+constexpr uint64_t kMaxPageBytes = kMaxHeavyBytes;
 constexpr uint64_t kMaxTraceTextBytes = 512U << 20U;
 
 // The folder of the parameter `profile`. Errors: 400, 404.
@@ -46,11 +46,12 @@ std::string profile_file(const Board& board, const Request& request, std::string
 }
 
 std::string read_limited(FileSystem& files, const std::string& path, uint64_t most) {
-  const uint64_t size = files.stat(path).size;
+  const auto file = files.open(path);
+  const uint64_t size = file->size();
   if (size > most) {
     throw RequestError{413, fmt::format("{}: {} bytes, expected at most {}.", path, size, most)};
   }
-  return read_file(files, path);
+  return read_file(*file);
 }
 
 // {"files": ["machine.op_profile.json", ...]}
@@ -75,7 +76,7 @@ Response answer_page(const Board& board, const Request& request) {
 
 Response answer_trace(const Board& board, const Request& request) {
   const std::string path = profile_file(board, request, ".json.gz");
-  return {.body = trace_json(read_gzip(board.logdir().file_system(), path, kMaxTraceTextBytes))};
+  return {.body = trace_json_of_gzip(board.logdir().file_system(), path, kMaxTraceTextBytes)};
 }
 
 }  // namespace

@@ -11,11 +11,28 @@
 
 namespace systole::board {
 
+// What an answer may cost. The server bounds how many of each kind are made at once, so that the
+// memory of all of them is bounded.
+enum class Work : uint8_t {
+  quick,   // at most 1 MiB
+  medium,  // at most kMaxMediumBytes of text
+  heavy,   // may need 150 MiB while it is made
+};
+inline constexpr size_t kMaxMediumBytes = 12U << 20U;
+inline constexpr size_t kMaxHeavyBytes = 32U << 20U;
+
 struct Route {
   std::string_view path;
   std::string_view method;  // "GET"; "POST" for what needs a body
   Response (*answer)(const Board& board, const Request& request);
+  Work work = Work::heavy;
 };
+
+// Returns the kind of work of a decoded path.
+Work work_of(std::string_view path);
+
+// Errors: 413 for text that has become longer than `most`.
+void check_size(size_t bytes, size_t most);
 
 // The routes of each file.
 std::vector<Route> index_routes();

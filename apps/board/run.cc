@@ -21,6 +21,12 @@ namespace {
 constexpr int kRecordsPerLock = 2048;
 constexpr size_t kMaxProblems = 20;
 constexpr size_t kMaxDescriptionBytes = 20'000;
+// What is kept for a tag besides its texts: its entry, its place in the index, the first points.
+constexpr size_t kTagBytes = sizeof(TagData) + 400;
+constexpr size_t kFileBytes = 600;
+constexpr size_t kHparamBytes = 1000;
+constexpr const char* kNoMemory =
+    "The run has more {} than fit into the memory (option --memory); the others are not shown.";
 
 TagKind kind_of_plugin(std::string_view plugin) {
   if (plugin == "scalars") return TagKind::scalars;
@@ -49,14 +55,66 @@ TagKind kind_of_value(const ValueView& value) {
   }
 }
 
+struct RecordHeader {
+  bool is_complete = false;
+  bool is_intact = false;
+  uint64_t length = 0;
+};
+
+RecordHeader header_at(FileSystem& file_system, const std::string& path, uint64_t offset) {
+  std::array<char, kRecordHeaderBytes> bytes{};
+  const auto file = file_system.open(path);
+  if (file->read(offset, bytes.size(), bytes.data()) < bytes.size()) return {};
+  RecordHeader header{.is_complete = true};
+  uint32_t crc = 0;
+  std::memcpy(&crc, bytes.data() + kRecordLengthBytes, sizeof(crc));
+  std::memcpy(&header.length, bytes.data(), sizeof(header.length));
+  header.is_intact = crc == mask_crc32c(crc32c({bytes.data(), kRecordLengthBytes}));
+  return header;
+}
+
 // Returns whether the record at `offset` has an intact length: it is only not complete yet.
 bool is_incomplete_record(FileSystem& file_system, const std::string& path, uint64_t offset) {
-  std::array<char, kRecordHeaderBytes> header{};
-  const auto file = file_system.open(path);
-  if (file->read(offset, header.size(), header.data()) < header.size()) return true;
-  uint32_t crc = 0;
-  std::memcpy(&crc, header.data() + kRecordLengthBytes, sizeof(crc));
-  return crc == mask_crc32c(crc32c({header.data(), kRecordLengthBytes}));
+  const RecordHeader header = header_at(file_system, path, offset);
+  return !header.is_complete || header.is_intact;
+}
+
+size_t bytes_of(const TagData& tag) {
+  return tag.scalars.bytes() + tag.blobs.capacity() * sizeof(BlobRef);
+}
+
+// Keeps every second reference, and always the last.
+void halve(std::vector<BlobRef>& blobs) {
+  if (blobs.size() <= 2) return;
+  size_t kept = 0;
+  for (size_t i = (blobs.size() - 1) % 2; i < blobs.size(); i += 2) blobs[kept++] = blobs[i];
+  blobs.resize(kept);
+  blobs.shrink_to_fit();
+}
+
+void append_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) out += static_cast<char>((value & 0x7fU) | 0x80U);
+  out += static_cast<char>(value);
+}
+
+// Returns value `index` of a Summary as an event that has no other; "" if there is none.
+std::string event_of_value(std::string_view summary, uint32_t index) {
+  wire::Reader reader(summary);
+  while (reader.next()) {
+    if (!reader.is(1, wire::Type::bytes)) {
+      reader.skip();
+      continue;
+    }
+    const std::string_view value = reader.bytes();
+    if (index-- > 0) continue;
+    std::string only("\x0a");  // field 1 of the Summary
+    append_varint(only, value.size());
+    only += value;
+    std::string event("\x2a");  // field 5 of the Event
+    append_varint(event, only.size());
+    return event + only;
+  }
+  return "";
 }
 
 // Returns SessionLog.status.
@@ -82,17 +140,24 @@ std::string_view to_string(TagKind kind) {
 }
 
 Run::Run(FileSystem& file_system, std::string name, std::string directory, uint32_t id,
-         Limits limits)
+         Limits limits, MemoryBudget& budget, std::function<void()> on_full)
     : file_system_(file_system),
       name_(std::move(name)),
       directory_(std::move(directory)),
       id_(id),
-      limits_(limits) {}
+      limits_(limits),
+      budget_(budget),
+      on_full_(std::move(on_full)) {}
 
 void Run::add_files(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (!file_names_.insert(name).second) continue;
+    if (file_names_.contains(name)) continue;
     const auto hold = lock();
+    if (!budget_.take_names(kFileBytes + directory_.size() + 2 * name.size())) {
+      add_problem(fmt::format(fmt::runtime(kNoMemory), "event files"));
+      return;
+    }
+    file_names_.insert(name);
     files_.emplace_back();
     files_.back().path = join_path(directory_, name);
   }
@@ -126,6 +191,13 @@ bool Run::refresh_hparams() {
     } catch (const std::exception& error) {
       problems.emplace_back(error.what());
     }
+  }
+  budget_.give_names(std::exchange(file_hparam_bytes_, 0));
+  if (const size_t bytes = hparams.size() * kHparamBytes; budget_.take_names(bytes)) {
+    file_hparam_bytes_ = bytes;
+  } else {
+    hparams.clear();
+    problems.push_back(fmt::format(fmt::runtime(kNoMemory), "hyperparameters"));
   }
   const auto hold = lock();
   file_hparams_ = std::move(hparams);
@@ -167,6 +239,7 @@ void Run::start_over() {
     file.offset = file.failed_at = 0;
     file.reader.reset();
   }
+  budget_.give_names(std::exchange(name_bytes_, 0));
   tags_.clear();
   tag_index_.clear();
   raw_tags_.clear();
@@ -221,12 +294,27 @@ bool Run::refresh_file(uint32_t index, std::atomic<uint64_t>& bytes_read,
     const uint64_t before = file.offset;
     const bool more = read_batch(index, bytes_read);
     changed |= file.offset > before;
+    if (budget_.is_over() && !budget_.is_full() && on_full_) on_full_();
     if (!more) break;
     // A mutex is not fair: without this, requests would wait for the whole file.
     while (waiting_ > 0) std::this_thread::yield();
   }
   if (changed) ++generation_;
   return changed;
+}
+
+// Goes to the record after one that is too large. Returns false if the file ends before.
+bool Run::skip_too_large(File& file) {
+  const RecordHeader header = header_at(file_system_, file.path, file.offset);
+  const uint64_t around = kRecordHeaderBytes + sizeof(uint32_t);
+  if (!header.is_complete || !header.is_intact || file.size < around ||
+      header.length > file.size - around || file.offset > file.size - around - header.length) {
+    return false;
+  }
+  ++facts_.damaged_records;
+  file.offset += around + header.length;
+  file.reader->seek(file.offset);
+  return true;
 }
 
 // Returns whether there may be more records.
@@ -242,6 +330,10 @@ bool Run::read_batch(uint32_t index, std::atomic<uint64_t>& bytes_read) {
         ++facts_.damaged_records;
         add_problem(error.message());
         file.offset = file.reader->offset();
+        continue;
+      }
+      if (error.code() == Code::resource_exhausted && skip_too_large(file)) {
+        add_problem(error.message());
         continue;
       }
       if (error.code() != Code::data_loss ||
@@ -301,6 +393,14 @@ TagData* Run::new_tag(const ValueView& value) {
               .kind = kind_of_value(value),
               .display_name = safe_text(value.display_name, limits_.max_name_bytes),
               .description = safe_text(value.description, kMaxDescriptionBytes)};
+  // The name is also kept as it is in the file, and in the index.
+  const size_t bytes =
+      kTagBytes + 4 * tag.name.size() + tag.display_name.size() + tag.description.size();
+  if (!budget_.take_names(bytes)) {
+    add_problem(fmt::format(fmt::runtime(kNoMemory), "tags"));
+    return nullptr;
+  }
+  name_bytes_ += bytes;
   if (value.tag.size() <= limits_.max_name_bytes) {
     raw_tags_.emplace_back(value.tag);
   } else {
@@ -329,21 +429,40 @@ TagData* Run::tag_of(const ValueView& value) {
 void Run::add_value(const EventView& event, uint32_t file, uint64_t offset, uint32_t index,
                     const ValueView& value) {
   if (value.plugin == "hparams") {
-    add_hparams(value.plugin_content, facts_.hparams);
+    std::map<std::string, Hparam> added;
+    add_hparams(value.plugin_content, added);
+    for (auto& [name, hparam] : added) {
+      if (!facts_.hparams.contains(name)) {
+        if (facts_.hparams.size() >= kMaxHparams) continue;
+        if (!budget_.take_names(kHparamBytes)) {
+          add_problem(fmt::format(fmt::runtime(kNoMemory), "hyperparameters"));
+          return;
+        }
+        name_bytes_ += kHparamBytes;
+      }
+      facts_.hparams[name] = std::move(hparam);
+    }
     return;
   }
   if (value.kind == SummaryValue::Kind::none) return;
   TagData* const tag = tag_of(value);
   if (tag == nullptr) return;
+  if (budget_.is_full()) {
+    add_problem(fmt::format(fmt::runtime(kNoMemory), "points"));
+    return;
+  }
   if (tag->kind == TagKind::scalars) {
     std::optional<double> number;
     if (value.kind == SummaryValue::Kind::scalar) number = value.simple_value;
     if (value.kind == SummaryValue::Kind::tensor) number = scalar_of_tensor(value.message);
     if (!number) return;
+    budget_.add_points(sizeof(ScalarPoint));
     tag->scalars.add({.step = event.step, .wall_time = event.wall_time, .value = *number});
     return;
   }
   ++tag->total_blobs;
+  budget_.add_points(2 * sizeof(BlobRef));
+  if (tag->blobs.size() >= limits_.max_blobs) halve(tag->blobs);
   tag->blobs.push_back({.step = event.step,
                         .wall_time = event.wall_time,
                         .offset = offset,
@@ -354,33 +473,25 @@ void Run::add_value(const EventView& event, uint32_t file, uint64_t offset, uint
 size_t Run::bytes() const {
   const auto hold = lock();
   size_t bytes = 0;
-  for (const TagData& tag : tags_) {
-    bytes += tag.scalars.bytes() + tag.blobs.capacity() * sizeof(BlobRef);
-  }
+  for (const TagData& tag : tags_) bytes += bytes_of(tag);
   return bytes;
 }
 
 size_t Run::shrink() {
   const auto hold = lock();
-  const auto size = [](const TagData& tag) {
-    return tag.scalars.bytes() + tag.blobs.capacity() * sizeof(BlobRef);
-  };
-  const auto largest =
-      std::ranges::max_element(tags_, {}, [&](const TagData& tag) { return size(tag); });
-  if (largest == tags_.end()) return 0;
-  const size_t before = size(*largest);
-  largest->scalars.thin();
-  std::vector<BlobRef>& blobs = largest->blobs;
-  if (blobs.size() > 2) {
-    // Every second one, and always the last.
-    size_t kept = 0;
-    for (size_t i = (blobs.size() - 1) % 2; i < blobs.size(); i += 2) blobs[kept++] = blobs[i];
-    blobs.resize(kept);
-    blobs.shrink_to_fit();
+  size_t largest = 0;
+  for (const TagData& tag : tags_) largest = std::max(largest, bytes_of(tag));
+  size_t freed = 0;
+  for (TagData& tag : tags_) {
+    const size_t before = bytes_of(tag);
+    if (before <= largest / 2) continue;
+    tag.scalars.thin();
+    halve(tag.blobs);
+    const size_t after = bytes_of(tag);
+    freed += before > after ? before - after : 0;
   }
   ++generation_;
-  const size_t after = size(*largest);
-  return before > after ? before - after : 0;
+  return freed;
 }
 
 Event Run::read_event(const BlobRef& ref) const {
@@ -397,7 +508,22 @@ Event Run::read_event(const BlobRef& ref) const {
   reader.seek(ref.offset);
   const auto record = reader.next();
   if (!record) throw make_error(Code::data_loss, "{}: no record at offset {}", path, ref.offset);
-  return parse_event(fmt::format("{}: event at byte {}", path, ref.offset), *record);
+  const std::string what = fmt::format("{}: event at byte {}", path, ref.offset);
+  const EventView view = view_event(*record);
+  if (view.kind != Event::Kind::summary) return parse_event(what, *record);
+  // A value may take many times its bytes in memory, so others are not parsed.
+  visit_values(view.body, [&](uint32_t index, const ValueView& value) {
+    const bool image = value.kind == SummaryValue::Kind::image || value.plugin == "images";
+    if (index == ref.value && !image && value.message.size() > limits_.max_value_bytes) {
+      throw make_error(Code::resource_exhausted, "{}: tag '{}', got {} bytes, expected at most {}",
+                       what, safe_text(value.tag, 200), value.message.size(),
+                       limits_.max_value_bytes);
+    }
+  });
+  Event event = parse_event(what, event_of_value(view.body, ref.value));
+  event.wall_time = view.wall_time;
+  event.step = view.step;
+  return event;
 }
 
 }  // namespace systole::board

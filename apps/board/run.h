@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "apps/board/event_view.h"
+#include "apps/board/memory_budget.h"
 #include "apps/board/scalar_series.h"
 #include "systole/base/file_system.h"
 #include "systole/io/records/tfrecord.h"
@@ -79,10 +81,15 @@ class Run {
   struct Limits {
     size_t max_name_bytes = 1000;  // longer tags are shortened
     size_t max_tags = 1'000'000;   // of one run; values of more tags are counted and dropped
-    uint64_t max_record_bytes = uint64_t{512} << 20U;
+    size_t max_blobs = 100'000;    // of one tag; beyond it every second one is dropped
+    uint64_t max_record_bytes = uint64_t{32} << 20U;  // larger ones are skipped
+    uint64_t max_value_bytes = uint64_t{4} << 20U;    // of a histogram, a text or a curve
   };
 
-  Run(FileSystem& file_system, std::string name, std::string directory, uint32_t id, Limits limits);
+  // `budget` must outlive the run. `on_full` is called without locks while files are read, when the
+  // points of all runs have exceeded the budget: it should thin them.
+  Run(FileSystem& file_system, std::string name, std::string directory, uint32_t id, Limits limits,
+      MemoryBudget& budget, std::function<void()> on_full = {});
 
   const std::string& name() const { return name_; }
   const std::string& directory() const { return directory_; }
@@ -101,7 +108,7 @@ class Run {
 
   // Waits until the reading thread pauses.
   std::unique_lock<std::mutex> lock() const;
-  const std::vector<TagData>& tags() const { return tags_; }
+  const std::deque<TagData>& tags() const { return tags_; }
   const TagData* find_tag(std::string_view name, TagKind kind) const;
   const RunFacts& facts() const { return facts_; }
   // Returns the hyperparameters of the files and of the events.
@@ -111,11 +118,13 @@ class Run {
 
   // Returns the memory of points and references. Takes the lock.
   size_t bytes() const;
-  // Halves the largest tag of this run (ScalarSeries::thin()). Returns the bytes that became free.
+  // Halves the largest tags of this run (ScalarSeries::thin()): all that have more than half of the
+  // memory of the largest. Returns the bytes that became free.
   size_t shrink();
 
-  // Reads the event of a reference. Errors: those of the file; DATA_LOSS if the file changed;
-  // OUT_OF_RANGE for a file that is not there.
+  // Reads the event of a reference, of its values only the one that it names. Errors: those of the
+  // file; DATA_LOSS if the file changed; OUT_OF_RANGE for a file that is not there;
+  // RESOURCE_EXHAUSTED for a value of more than Limits::max_value_bytes that is no image.
   Event read_event(const BlobRef& ref) const;
 
  private:
@@ -131,6 +140,8 @@ class Run {
   bool refresh_file(uint32_t index, std::atomic<uint64_t>& bytes_read,
                     const std::atomic<bool>& stop);
   bool read_batch(uint32_t index, std::atomic<uint64_t>& bytes_read);
+  bool skip_too_large(File& file);
+  bool take_hparams(size_t entries);
   void add_event(const EventView& event, uint32_t file, uint64_t offset);
   void add_value(const EventView& event, uint32_t file, uint64_t offset, uint32_t index,
                  const ValueView& value);
@@ -144,22 +155,26 @@ class Run {
   const std::string directory_;
   const uint32_t id_;
   const Limits limits_;
+  MemoryBudget& budget_;
+  const std::function<void()> on_full_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> waiting_ = 0;
   std::atomic<uint64_t> generation_ = 1;
   std::vector<File> files_;
   std::set<std::string> file_names_;
-  std::vector<TagData> tags_;
+  std::deque<TagData> tags_;
   // By the tag in the file.
   absl::flat_hash_map<std::string, uint32_t, TextHash, std::equal_to<>> tag_index_;
-  std::vector<std::string> raw_tags_;
+  std::deque<std::string> raw_tags_;
   size_t expected_tag_ = 0;  // values usually come in the same order in each step
   bool started_ = false;     // a session has started
   RunFacts facts_;
   std::vector<std::string> hparam_paths_;
   std::vector<int64_t> hparam_times_;  // of the last change that was read
   std::map<std::string, Hparam> file_hparams_;
+  size_t name_bytes_ = 0;  // of the budget, for tags and hyperparameters of events
+  size_t file_hparam_bytes_ = 0;
 };
 
 }  // namespace systole::board

@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxRunsOfChart = 2000;
+constexpr int kMaxBucketsOfChart = 100'000;  // of all its runs
 
 struct ChartRequest {
   std::string tag;
@@ -51,6 +52,8 @@ ChartRequest parse_chart_request(const std::string& text) {
   options.x_max = number_field(body, "to", options.x_max);
   options.buckets =
       static_cast<int>(std::clamp(number_field(body, "points", options.buckets), 1.0, 10000.0));
+  const int share = kMaxBucketsOfChart / std::max(static_cast<int>(request.runs.size()), 1);
+  options.buckets = std::min(options.buckets, share);
   options.smoothing = std::clamp(number_field(body, "smoothing", 0), 0.0, 0.9999);
   options.log_x = body.contains("log_x") && body["log_x"] == true;
   return request;
@@ -59,9 +62,12 @@ ChartRequest parse_chart_request(const std::string& text) {
 // Maps a step to the value of another scalar at that step, or the last one before.
 class StepLookup {
  public:
+  // Of a longer series takes evenly spread points.
   explicit StepLookup(const ScalarSeries& series) {
-    points_.reserve(series.size());
-    for (size_t i = 0; i < series.size(); ++i) points_.push_back(series[i]);
+    constexpr size_t kMaxPoints = 100'000;
+    const size_t stride = series.size() / kMaxPoints + 1;
+    points_.reserve(series.size() / stride + 1);
+    for (size_t i = 0; i < series.size(); i += stride) points_.push_back(series[i]);
     std::ranges::stable_sort(points_, {}, &ScalarPoint::step);
   }
   double at(int64_t step) const {
@@ -143,6 +149,7 @@ Response answer_scalars(const Board& board, const Request& request) {
   for (const size_t id : chart.runs) {
     const std::shared_ptr<Run> run = board.logdir().run(id);
     if (run) append_series(body, *run, chart);
+    check_size(body.size(), kMaxMediumBytes);
   }
   body += "]}";
   return {.body = std::move(body)};
@@ -181,6 +188,7 @@ Response answer_csv(const Board& board, const Request& request) {
       const ScalarPoint& point = tag->scalars[i];
       fmt::format_to(std::back_inserter(body), "{},{},{},{}\n", name, point.wall_time, point.step,
                      point.value);
+      check_size(body.size(), kMaxHeavyBytes);
     }
   }
   return {.content_type = "text/csv; charset=utf-8", .body = std::move(body)};
@@ -189,7 +197,8 @@ Response answer_csv(const Board& board, const Request& request) {
 }  // namespace
 
 std::vector<Route> scalar_routes() {
-  return {{"/api/scalars", "POST", answer_scalars}, {"/api/scalars.csv", "GET", answer_csv}};
+  return {{"/api/scalars", "POST", answer_scalars, Work::medium},
+          {"/api/scalars.csv", "GET", answer_csv, Work::heavy}};
 }
 
 }  // namespace systole::board

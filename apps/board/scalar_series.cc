@@ -41,6 +41,12 @@ void ScalarSeries::add(const ScalarPoint& point) {
   ++total_;
 }
 
+// Frees the blocks that end before point `end`: they and their replacement together would be more
+// than the memory that was to be saved.
+void ScalarSeries::free_before(size_t end) {
+  for (size_t block = end / kBlock; block-- > 0 && !blocks_[block].empty();) blocks_[block] = {};
+}
+
 void ScalarSeries::thin() {
   ScalarSeries kept;
   for (size_t s = 0; s < segments_.size(); ++s) {
@@ -53,15 +59,17 @@ void ScalarSeries::thin() {
       const auto [first, second] = extremes(*this, i, i + 4);
       kept.append((*this)[first]);
       if (second != first) kept.append((*this)[second]);
+      free_before(i);
     }
     for (; i < end; ++i) kept.append((*this)[i]);
+    free_before(end);
   }
   kept.total_ = total_;
   *this = std::move(kept);
 }
 
 size_t ScalarSeries::bytes() const {
-  size_t bytes = segments_.capacity() * sizeof(size_t);
+  size_t bytes = segments_.capacity() * sizeof(size_t) + blocks_.capacity() * sizeof(blocks_[0]);
   for (const auto& block : blocks_) bytes += block.capacity() * sizeof(ScalarPoint);
   return bytes;
 }

@@ -39,6 +39,7 @@ class ScalarSeries {
   static constexpr size_t kBlock = 4096;
 
   void append(const ScalarPoint& point);
+  void free_before(size_t end);
 
   std::vector<std::vector<ScalarPoint>> blocks_;
   std::vector<size_t> segments_;

@@ -1,13 +1,19 @@
 #include "apps/board/server.h"
 
+#include <fcntl.h>
 #include <httplib.h>
-#include <poll.h>
+#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "apps/board/routes.h"
@@ -15,87 +21,6 @@
 
 namespace systole::board {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Waits until a socket is ready for `events`. Returns false at the deadline or after an error.
-bool wait_for(int socket, int16_t events, Clock::time_point deadline) {
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
-    pollfd entry{.fd = socket, .events = events, .revents = 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
-    if (ready > 0) return (entry.revents & (events | POLLHUP)) != 0;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-}
-
-// A connection during one request: limits its bytes and its time.
-class ConnectionStream final : public httplib::Stream {
- public:
-  ConnectionStream(int socket, const ServerLimits& limits) : socket_(socket), limits_(limits) {}
-
-  void begin_request() {
-    read_ = 0;
-    in_header_ = true;
-    read_deadline_ = Clock::now() + std::chrono::seconds(limits_.request_seconds);
-    write_deadline_ =
-        Clock::now() + std::chrono::seconds(limits_.request_seconds + limits_.response_seconds);
-  }
-  void end_header() { in_header_ = false; }
-  bool has_buffered() const { return begin_ < end_; }
-
-  bool is_readable() const override {
-    return has_buffered() || wait_for(socket_, POLLIN, read_deadline_);
-  }
-  bool is_writable() const override { return wait_for(socket_, POLLOUT, write_deadline_); }
-
-  ssize_t read(char* out, size_t size) override {
-    const size_t most = in_header_ ? limits_.max_header_bytes : limits_.max_request_bytes;
-    if (read_ >= most) return -1;
-    if (begin_ == end_) {
-      if (!wait_for(socket_, POLLIN, read_deadline_)) return -1;
-      const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-      if (got <= 0) return got;
-      begin_ = 0;
-      end_ = static_cast<size_t>(got);
-    }
-    const size_t count = std::min({size, end_ - begin_, most - read_});
-    std::memcpy(out, buffer_.data() + begin_, count);
-    begin_ += count;
-    read_ += count;
-    return static_cast<ssize_t>(count);
-  }
-
-  ssize_t write(const char* bytes, size_t size) override {
-    for (size_t done = 0; done < size;) {
-      const ssize_t sent = ::send(socket_, bytes + done, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent > 0) {
-        done += static_cast<size_t>(sent);
-      } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-        return -1;
-      } else if (!is_writable()) {
-        return -1;
-      }
-    }
-    return static_cast<ssize_t>(size);
-  }
-
-  void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-  void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-  socket_t socket() const override { return socket_; }
-
- private:
-  int socket_;
-  const ServerLimits& limits_;
-  std::array<char, 16384> buffer_{};
-  size_t begin_ = 0;
-  size_t end_ = 0;
-  size_t read_ = 0;  // bytes of this request
-  bool in_header_ = true;
-  Clock::time_point read_deadline_;
-  Clock::time_point write_deadline_;
-};
 
 // A request in memory.
 class MemoryStream final : public httplib::Stream {
@@ -132,16 +57,17 @@ void answer(const Board& board, const httplib::Request& from, httplib::Response&
                   .cookie = from.get_header_value("Cookie"),
                   .body = from.body};
   Response response = board.handle(request);
+  to.headers.clear();  // the safety headers, which every response of the board has
   to.status = response.status;
   for (const auto& [name, value] : response.headers) to.set_header(name, value);
   to.body = std::move(response.body);
   to.set_header("Content-Type", response.content_type);
 }
 
-// The library's server with connections of our own.
+// The library's parser and writer, without its connections.
 class HttpServer final : public httplib::Server {
  public:
-  HttpServer(const Board& board, const ServerLimits& limits) : limits_(limits) {
+  explicit HttpServer(const Board& board) {
     // Without regular expressions over the path.
     set_pre_routing_handler([&board](const httplib::Request& request, httplib::Response& response) {
       if (request.method == "POST") return HandlerResponse::Unhandled;
@@ -152,56 +78,101 @@ class HttpServer final : public httplib::Server {
       answer(board, request, response);
     };
     for (const std::string& path : post_paths()) Post(path, post);
+    const auto& safety = safety_headers();
+    set_default_headers({safety.begin(), safety.end()});
     set_payload_max_length(board.options().max_body_bytes);
     // Not SO_REUSEPORT, the library's choice: two boards would share a port.
     set_socket_options([](socket_t socket) {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     });
-    set_tcp_nodelay(true);
-    new_task_queue = [&limits] {
-      return new httplib::ThreadPool(static_cast<size_t>(limits.threads));
-    };
   }
 
   // Answers one request. Returns whether the connection can take another one.
-  template <class Header>
-  bool process(httplib::Stream& stream, bool last, const Header& at_header) {
+  bool process(httplib::Stream& stream, bool last) {
     bool closed = false;
     const bool answered = process_request(stream, last, closed, [&](httplib::Request& request) {
       // The library would compress answers with brotli's slowest level, and expand bodies.
       for (const char* header : {"Accept-Encoding", "Content-Encoding", "Range", "Expect"}) {
         request.headers.erase(header);
       }
-      at_header();
     });
     return answered && !closed;
   }
 
- private:
-  bool process_and_close_socket(socket_t socket) override {
-    constexpr int kMaxRequests = 1000;
-    ConnectionStream stream(socket, limits_);
-    for (int i = 0; i < kMaxRequests; ++i) {
-      const auto idle = Clock::now() + std::chrono::seconds(limits_.idle_seconds);
-      if (!stream.has_buffered() && !wait_for(socket, POLLIN, idle)) break;
-      stream.begin_request();
-      if (!process(stream, i + 1 == kMaxRequests, [&] { stream.end_header(); })) break;
-    }
-    ::shutdown(socket, SHUT_RDWR);
-    ::close(socket);
-    return true;
+  // The socket that bind_to_port() has made. The library listens with a backlog of five: more
+  // clients at a time would wait for a second.
+  int listener() {
+    constexpr int kBacklog = 1024;
+    ::listen(svr_sock_, kBacklog);
+    ::fcntl(svr_sock_, F_SETFL, ::fcntl(svr_sock_, F_GETFL) | O_NONBLOCK);
+    return svr_sock_;
   }
+};
 
-  const ServerLimits& limits_;
+// Returns the decoded path of a request.
+std::string path_of(std::string_view request) {
+  std::string_view line = request.substr(0, request.find("\r\n"));
+  line.remove_prefix(std::min(line.size(), line.find(' ') + 1));
+  line = line.substr(0, line.find_first_of(" ?#"));
+  return httplib::detail::decode_url(std::string(line), /*convert_plus_to_space=*/false);
+}
+
+// Threads for one kind of work.
+class Workers {
+ public:
+  explicit Workers(int threads) {
+    try {
+      queue_.emplace(static_cast<size_t>(threads));
+    } catch (const std::system_error& error) {
+      throw make_error(Code::resource_exhausted, "board: threads, got '{}', expected {} of them",
+                       error.what(), threads);
+    }
+  }
+  ~Workers() { queue_->shutdown(); }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  void add(std::function<void()> job) { queue_->enqueue(std::move(job)); }
+
+ private:
+  std::optional<httplib::ThreadPool> queue_;
 };
 
 }  // namespace
 
 struct Server::Impl {
-  Impl(const Board& board, ServerLimits given) : limits(given), http(board, limits) {}
+  Impl(const Board& board, const ServerLimits& given)
+      : limits(given),
+        http(board),
+        connections(limits.connections,
+                    [this](IncomingRequest request) { enqueue(std::move(request)); }) {}
+  ~Impl() {
+    if (listener >= 0) ::close(listener);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void enqueue(IncomingRequest request) {
+    const Work work = work_of(path_of(request.bytes));
+    // std::function copies its callable.
+    auto shared = std::make_shared<IncomingRequest>(std::move(request));
+    workers[static_cast<size_t>(work)]->add([this, shared, work] {
+      if (stopping) return;
+      MemoryStream stream(shared->bytes, shared->bytes.size());
+      const bool keep = http.process(stream, shared->last);
+      const bool was_large = work == Work::heavy || stream.response.size() > kLargeResponse;
+      connections.respond(shared->connection, std::move(stream.response), keep);
+      if (was_large) ::malloc_trim(0);
+    });
+  }
+
+  static constexpr size_t kLargeResponse = 1U << 20U;
   const ServerLimits limits;
   HttpServer http;
+  Connections connections;
+  int listener = -1;
+  std::atomic<bool> stopping = false;
+  std::array<std::optional<Workers>, 3> workers;  // by Work, while serving
 };
 
 Server::Server(const Board& board, ServerLimits limits)
@@ -219,17 +190,26 @@ int Server::bind(const std::string& host, int port) {
                      "--port 0 chooses one",
                      host, port, std::strerror(errno));
   }
+  impl_->listener = impl_->http.listener();
   return bound;
 }
 
-void Server::serve() { impl_->http.listen_after_bind(); }
+void Server::serve() {
+  constexpr int kMedium = 2;
+  constexpr int kHeavy = 1;
+  const std::array<int, 3> threads = {impl_->limits.threads, kMedium, kHeavy};
+  for (size_t i = 0; i < threads.size(); ++i) impl_->workers[i].emplace(threads[i]);
+  impl_->connections.serve(impl_->listener);
+  impl_->stopping = true;
+  for (auto& workers : impl_->workers) workers.reset();
+}
 
-void Server::stop() { impl_->http.stop(); }
+void Server::stop() { impl_->connections.stop(); }
 
 std::string answer_bytes(const Board& board, std::string_view request, ServerLimits limits) {
-  HttpServer http(board, limits);
-  MemoryStream stream(request, limits.max_request_bytes);
-  http.process(stream, /*last=*/true, [] {});
+  HttpServer http(board);
+  MemoryStream stream(request, limits.connections.max_request_bytes);
+  http.process(stream, /*last=*/true);
   return std::move(stream.response);
 }
 

@@ -6,16 +6,13 @@
 #include <string_view>
 
 #include "apps/board/board.h"
+#include "apps/board/connections.h"
 
 namespace systole::board {
 
 struct ServerLimits {
-  size_t max_request_bytes = 2U << 20U;  // a request with its headers and body
-  size_t max_header_bytes = 64U << 10U;
-  int idle_seconds = 5;       // a connection without a request is closed
-  int request_seconds = 10;   // to send a whole request
-  int response_seconds = 60;  // to take a whole response: a client that stops reading is left
-  int threads = 24;           // connections that are served at once
+  ConnectionLimits connections;
+  int threads = 8;  // of quick answers; medium ones have two threads and heavy ones have one
 };
 
 // Thread-safe: stop() may be called from any thread.
@@ -28,7 +25,8 @@ class Server {
   // Takes the address; port 0 chooses a free one. Returns the port. Errors: UNAVAILABLE if the port
   // is taken or the address is not one of this machine.
   int bind(const std::string& host, int port);
-  // Serves until stop(). REQUIRES: bind() has returned.
+  // Serves until stop(), then waits for the answers that are being made. REQUIRES: bind() has
+  // returned. Errors: RESOURCE_EXHAUSTED if no thread can be started.
   void serve();
   void stop();
 

@@ -31,9 +31,13 @@ Response answer_logdir(const Board& board, const Request& /*request*/) {
 }
 
 Response answer_runs(const Board& board, const Request& /*request*/) {
-  json names = json::array();
-  for (const auto& run : board.logdir().runs()) names.push_back(run->name());
-  return {.body = json_text(names)};
+  std::string names;
+  for (const auto& run : board.logdir().runs()) {
+    if (!names.empty()) names += ',';
+    append_string(names, run->name());
+    check_size(names.size(), kMaxMediumBytes);
+  }
+  return {.body = "[" + names + "]"};
 }
 
 bool has_kind(const Board& board, TagKind kind) {
@@ -65,11 +69,16 @@ Response answer_plugins(const Board& board, const Request& /*request*/) {
 template <TagKind kind>
 Response answer_tags(const Board& board, const Request& /*request*/) {
   json result = json::object();
+  size_t bytes = 0;
   for (const auto& run : board.logdir().runs()) {
     const auto hold = run->lock();
     json tags = json::object();
+    bytes += run->name().size() + 100;
     for (const TagData& tag : run->tags()) {
       if (tag.kind != kind) continue;
+      // The tree has about twice that.
+      bytes += 2 * tag.name.size() + tag.display_name.size() + tag.description.size() + 400;
+      check_size(bytes, kMaxHeavyBytes);
       tags[tag.name] = {{"displayName", tag.display_name.empty() ? tag.name : tag.display_name},
                         {"description", escape_html(tag.description)}};
       if (kind == TagKind::images) tags[tag.name]["samples"] = 1;
@@ -87,6 +96,7 @@ void append_scalars(std::string& out, const ScalarSeries& series) {
                    point.step);
     append_number(out, point.value);
     out += ']';
+    check_size(out.size(), kMaxHeavyBytes);
   }
   out += ']';
 }
@@ -105,6 +115,7 @@ Response answer_scalars_of_run(const Board& board, const Request& request) {
   for (size_t i = 0; i < series.size(); ++i) {
     fmt::format_to(std::back_inserter(response.body), "{},{},{}\r\n", series[i].wall_time,
                    series[i].step, series[i].value);
+    check_size(response.body.size(), kMaxHeavyBytes);
   }
   return response;
 }
@@ -137,11 +148,14 @@ Response answer_histograms(const Board& board, const Request& request) {
   constexpr size_t kMaxHistograms = 500;  // TensorBoard's reservoir
   const auto run = run_of(board, request);
   json result = json::array();
+  size_t bytes = 0;
   for (const BlobRef& ref : spread(blob_refs(*run, request, TagKind::histograms), kMaxHistograms)) {
     json buckets = json::array();
     for (const HistogramBucket& b : read_histogram(*run, ref)) {
       buckets.push_back({json_number(b.left), json_number(b.right), json_number(b.count)});
     }
+    bytes += 150 * buckets.size();
+    check_size(bytes, kMaxHeavyBytes);
     result.push_back({ref.wall_time, ref.step, std::move(buckets)});
   }
   return {.body = json_text(result)};
@@ -166,9 +180,12 @@ Response answer_images(const Board& board, const Request& request) {
   const std::vector<BlobRef> refs = blob_refs(*run, request, TagKind::images);
   const std::string tag = request.param("tag");
   json result = json::array();
+  size_t bytes = 0;
   for (size_t i = 0; i < refs.size(); ++i) {
     const std::string query = fmt::format("run={}&tag={}&sample=0&index={}",
                                           percent_encode(run->name()), percent_encode(tag), i);
+    bytes += query.size() + 200;
+    check_size(bytes, kMaxHeavyBytes);
     json row = {{"wall_time", refs[i].wall_time}, {"step", refs[i].step}, {"query", query}};
     if (refs.size() <= 1000) {
       const ImageBlob image = read_image(*run, refs[i]);
@@ -184,10 +201,10 @@ Response answer_images(const Board& board, const Request& request) {
 
 std::vector<Route> tensorboard_routes() {
   return {
-      {"/data/environment", "GET", answer_environment},
-      {"/data/logdir", "GET", answer_logdir},
-      {"/data/runs", "GET", answer_runs},
-      {"/data/plugins_listing", "GET", answer_plugins},
+      {"/data/environment", "GET", answer_environment, Work::quick},
+      {"/data/logdir", "GET", answer_logdir, Work::quick},
+      {"/data/runs", "GET", answer_runs, Work::medium},
+      {"/data/plugins_listing", "GET", answer_plugins, Work::quick},
       {"/data/plugin/scalars/tags", "GET", answer_tags<TagKind::scalars>},
       {"/data/plugin/scalars/scalars", "GET", answer_scalars_of_run},
       {"/data/plugin/scalars/scalars_multirun", "POST", answer_scalars_multirun},

@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <exception>
+#include <functional>
+#include <istream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <streambuf>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,9 +27,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxEvents = 1'000'000;
-constexpr size_t kMaxArgs = 200'000;  // events with arguments
+constexpr size_t kMaxEvents = 500'000;
+constexpr size_t kMaxTracks = 10'000;
+constexpr size_t kMaxArgsBytes = 16U << 20U;   // of all events, as text
+constexpr size_t kMaxNamesBytes = 16U << 20U;  // of all names
 constexpr size_t kMaxTraceNameBytes = 300;
+constexpr size_t kMaxEventBytes = 1U << 20U;
+// Deflate cannot do better than 1032.
+constexpr uint64_t kMaxRatio = 1000;
+constexpr uint64_t kRatioFrom = 32U << 20U;  // contents that are never too many for their file
 
 struct TraceEvent {
   uint32_t track = 0;
@@ -31,7 +43,7 @@ struct TraceEvent {
   double begin = 0;
   double duration = 0;
   uint32_t depth = 0;
-  json args;
+  uint32_t number = 0;  // in the file
 };
 
 struct Track {
@@ -56,13 +68,13 @@ std::string text_of(const json& event, const char* key) {
 // Takes one trace event after another.
 class TraceBuilder {
  public:
-  void add(json&& event) {
+  void add(const json& event) {
     if (!event.is_object()) return;
     const std::string phase = text_of(event, "ph");
     if (phase == "M") {
       add_metadata(event);
     } else if (phase == "X" || phase == "B") {
-      add_event(std::move(event), phase == "B");
+      add_event(event, phase == "B");
     } else if (phase == "E") {
       end_event(event);
     }
@@ -82,8 +94,10 @@ class TraceBuilder {
  private:
   using Key = std::pair<std::string, std::string>;  // pid and tid
 
+  // Events of more tracks than are kept are on the last one.
   uint32_t track_of(const json& event) {
     Key key{text_of(event, "pid"), text_of(event, "tid")};
+    if (tracks_.size() >= kMaxTracks && !track_index_.contains(key)) return kMaxTracks - 1;
     const auto [found, is_new] = track_index_.try_emplace(key, tracks_.size());
     if (is_new) {
       tracks_.push_back({.thread = fmt::format("{}", key.second)});
@@ -96,6 +110,7 @@ class TraceBuilder {
     const std::string what = text_of(event, "name");
     const auto args = event.find("args");
     if (args == event.end() || !args->is_object()) return;
+    if (process_names_.size() + process_orders_.size() >= kMaxTracks) return;
     if (what == "process_name") {
       process_names_[text_of(event, "pid")] = text_of(*args, "name");
     } else if (what == "process_sort_index") {
@@ -107,29 +122,40 @@ class TraceBuilder {
     }
   }
 
-  void add_event(json&& event, bool open) {
+  uint32_t name_of(const json& event) {
+    const std::string name = text_of(event, "name");
+    const auto found = name_index_.find(name);
+    if (found != name_index_.end()) return found->second;
+    name_bytes_ += name.size() + 64;
+    const bool fits = name_bytes_ <= kMaxNamesBytes;
+    if (!fits && !names_.empty()) return 0;
+    name_index_.emplace(name, static_cast<uint32_t>(names_.size()));
+    names_.push_back(name);
+    return static_cast<uint32_t>(names_.size() - 1);
+  }
+
+  void add_event(const json& event, bool open) {
     if (events_.size() >= kMaxEvents) {
       ++cut_;
       return;
     }
-    const uint32_t track = track_of(event);
-    const std::string name = text_of(event, "name");
-    const auto [found, is_new] = name_index_.try_emplace(name, names_.size());
-    if (is_new) names_.push_back(name);
-    if (open) open_[track].push_back(events_.size());
-    TraceEvent added{.track = track,
-                     .name = static_cast<uint32_t>(found->second),
+    TraceEvent added{.track = track_of(event),
+                     .name = name_of(event),
                      .begin = number_of(event, "ts", 0),
                      .duration = std::max(number_of(event, "dur", 0), 0.0)};
+    added.number = static_cast<uint32_t>(events_.size());
+    if (open) open_[added.track].push_back(added.number);
     const auto args = event.find("args");
-    if (args != event.end() && args->is_object() && !args->empty() && args_++ < kMaxArgs) {
-      added.args = std::move(*args);
+    if (args != event.end() && args->is_object() && !args->empty()) {
+      std::string text = json_text(*args);
+      args_bytes_ += text.size() + 100;
+      if (args_bytes_ <= kMaxArgsBytes) args_.emplace(added.number, std::move(text));
     }
-    events_.push_back(std::move(added));
+    events_.push_back(added);
   }
 
   void end_event(const json& event) {
-    std::vector<size_t>& open = open_[track_of(event)];
+    std::vector<uint32_t>& open = open_[track_of(event)];
     if (open.empty()) return;
     TraceEvent& begun = events_[open.back()];
     open.pop_back();
@@ -188,10 +214,11 @@ class TraceBuilder {
     out += ",\"args\":{";
     bool first = true;
     for (size_t i = 0; i < events_.size(); ++i) {
-      if (events_[i].args.is_null()) continue;
+      const auto args = args_.find(events_[i].number);
+      if (args == args_.end()) continue;
       fmt::format_to(std::back_inserter(out), "{}\"{}\":", first ? "" : ",", i);
       first = false;
-      out += json_text(events_[i].args);
+      out += args->second;
     }
     return out + "}}";
   }
@@ -201,47 +228,106 @@ class TraceBuilder {
   std::vector<std::string> track_processes_;
   std::map<std::string, std::string> process_names_;
   std::map<std::string, double> process_orders_;
-  absl::flat_hash_map<std::string, size_t, TextHash, std::equal_to<>> name_index_;
+  absl::flat_hash_map<std::string, uint32_t, TextHash, std::equal_to<>> name_index_;
   std::vector<std::string> names_;
-  std::map<uint32_t, std::vector<size_t>> open_;
+  size_t name_bytes_ = 0;
+  std::map<uint32_t, std::vector<uint32_t>> open_;
   std::vector<TraceEvent> events_;
-  size_t args_ = 0;
+  absl::flat_hash_map<uint32_t, std::string> args_;  // by number
+  size_t args_bytes_ = 0;
   size_t cut_ = 0;
 };
 
-}  // namespace
+// Passes the characters of a stream on and counts them.
+class CountingBuffer final : public std::streambuf {
+ public:
+  // `fill` returns how many characters it has read; 0 at the end.
+  explicit CountingBuffer(std::function<size_t(char*, size_t)> fill) : fill_(std::move(fill)) {}
 
-std::string read_gzip(FileSystem& file_system, const std::string& path, uint64_t max_bytes) {
-  const auto source = open_source(file_system.open(path), Compression::gzip);
-  std::string text;
-  constexpr size_t kPart = 1U << 20U;
-  while (true) {
-    const size_t before = text.size();
-    text.resize(before + kPart);
-    const size_t got = source->read(kPart, text.data() + before);
-    text.resize(before + got);
-    if (text.size() > max_bytes) {
-      throw make_error(Code::resource_exhausted,
-                       "{}: contents, got more than {} bytes, expected at most that", path,
-                       max_bytes);
-    }
-    if (got == 0) return text;
+  size_t position() const { return before_ + static_cast<size_t>(gptr() - eback()); }
+  // Characters after `end` are not there.
+  void set_end(size_t end) { end_ = end; }
+  bool is_at_end() const { return position() >= end_; }
+
+ protected:
+  int_type underflow() override {
+    if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
+    before_ += static_cast<size_t>(egptr() - eback());
+    const size_t got = before_ >= end_ ? 0 : fill_(buffer_.data(), buffer_.size());
+    setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
+    return got == 0 ? traits_type::eof() : traits_type::to_int_type(buffer_[0]);
   }
-}
 
-std::string trace_json(std::string_view text) {
+ private:
+  std::function<size_t(char*, size_t)> fill_;
+  std::array<char, 65536> buffer_{};
+  size_t before_ = 0;
+  size_t end_ = std::numeric_limits<size_t>::max();
+};
+
+std::string convert(CountingBuffer& buffer) {
   TraceBuilder builder;
-  // Events are taken while parsing, so that the text never becomes one large tree.
+  std::istream text(&buffer);
+  buffer.set_end(kMaxEventBytes);
+  // Events are taken while parsing, so that the text never becomes one large tree. What is not an
+  // event has the place of one.
   const auto take = [&](int depth, json::parse_event_t event, json& parsed) {
     if (event != json::parse_event_t::object_end || depth != 2) return true;
-    builder.add(std::move(parsed));
+    builder.add(parsed);
+    buffer.set_end(buffer.position() + kMaxEventBytes);
     return false;
   };
   const json rest = json::parse(text, take, /*allow_exceptions=*/false);
+  if (buffer.is_at_end()) {
+    throw make_error(Code::resource_exhausted,
+                     "trace: event, got one of more than {} bytes, expected smaller ones",
+                     kMaxEventBytes);
+  }
   if (!rest.is_object() || !rest.contains("traceEvents")) {
     throw invalid_argument("trace: got no object with 'traceEvents', expected trace-event JSON");
   }
   return builder.finish();
+}
+
+}  // namespace
+
+std::string trace_json(std::string_view text) {
+  CountingBuffer buffer([&](char* out, size_t size) {
+    const size_t count = text.copy(out, size);
+    text.remove_prefix(count);
+    return count;
+  });
+  return convert(buffer);
+}
+
+std::string trace_json_of_gzip(FileSystem& file_system, const std::string& path,
+                               uint64_t max_bytes) {
+  auto file = file_system.open(path);
+  const uint64_t most = std::min(max_bytes, std::max(kRatioFrom, kMaxRatio * file->size()));
+  const auto source = open_source(std::move(file), Compression::gzip);
+  uint64_t bytes = 0;
+  std::exception_ptr failed;
+  CountingBuffer buffer([&](char* out, size_t size) -> size_t {
+    // A stream swallows exceptions.
+    try {
+      const size_t got = source->read(size, out);
+      bytes += got;
+      if (bytes <= most) return got;
+      throw make_error(Code::resource_exhausted,
+                       "{}: contents, got more than {} bytes, expected at most that", path, most);
+    } catch (const Error&) {
+      failed = std::current_exception();
+      return 0;
+    }
+  });
+  std::string result;
+  try {
+    result = convert(buffer);
+  } catch (const Error&) {
+    if (!failed) throw;
+  }
+  if (failed) std::rethrow_exception(failed);
+  return result;
 }
 
 }  // namespace systole::board

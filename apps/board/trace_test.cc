@@ -1,5 +1,6 @@
 #include "apps/board/trace.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,15 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+
+// A gzip file of `text`, repeated.
+void write_gzip(FileSystem& files, const std::string& path, const std::string& text, int times) {
+  const auto file = files.create(path);
+  const auto packed = compress_into(*file, Compression::gzip, path);
+  for (int i = 0; i < times; ++i) packed->append(text);
+  packed->close();
+  file->close();
+}
 
 TEST(TraceTest, ColumnsAreSortedAndNested) {
   const json trace = json::parse(trace_json(R"({"displayTimeUnit": "ns", "traceEvents": [
@@ -47,16 +57,39 @@ TEST(TraceTest, OtherTextIsRefused) {
 
 TEST(TraceTest, AGzipBombIsRefused) {
   MemoryFileSystem files;
-  const auto file = files.create("bomb.gz");
-  const auto packed = compress_into(*file, Compression::gzip, "bomb.gz");
-  const std::string zeros(1U << 20U, '\0');
-  for (int i = 0; i < 64; ++i) packed->append(zeros);
-  packed->close();
-  file->close();
+  write_gzip(files, "bomb.gz", std::string(1U << 20U, ' '), 64);
   EXPECT_LT(files.stat("bomb.gz").size, 1U << 20U);
-  EXPECT_THAT(testing::error_of([&] { read_gzip(files, "bomb.gz", 10U << 20U); }),
+  EXPECT_THAT(testing::error_of([&] { trace_json_of_gzip(files, "bomb.gz", 512U << 20U); }),
               HasSubstr("RESOURCE_EXHAUSTED"));
-  EXPECT_EQ(read_gzip(files, "bomb.gz", 64U << 20U).size(), 64U << 20U);
+  const std::string event = R"({"ph": "X", "ts": 1, "dur": 2, "name": "a"},)";
+  std::string events = R"({"traceEvents": [)";
+  for (int i = 0; i < 20'000; ++i) events += event;
+  events.back() = ' ';
+  write_gzip(files, "trace.gz", events + "]}", 1);
+  EXPECT_EQ(json::parse(trace_json_of_gzip(files, "trace.gz", 512U << 20U))["events"], 20'000);
+  EXPECT_THAT(testing::error_of([&] { trace_json_of_gzip(files, "trace.gz", 100'000); }),
+              HasSubstr("expected at most that"));
+}
+
+// What is kept of a trace is bounded, whatever takes the place of events.
+TEST(TraceTest, MemoryDoesNotGrowWithTheText) {
+  const std::string large(2U << 20U, '1');
+  for (const std::string& text : {R"({"traceEvents": [{"ph": "X", "name": ")" + large + "\"}]}",
+                                  R"({"other": [)" + large + "], \"traceEvents\": []}",
+                                  R"({"traceEvents": [{"ph": "X", "args": {"a": [)" +
+                                      std::string(2U << 20U, '[') + "]}}]}"}) {
+    EXPECT_THAT(testing::error_of([&] { trace_json(text); }), HasSubstr("RESOURCE_EXHAUSTED"));
+  }
+  std::string names = R"({"traceEvents": [)";
+  for (int i = 0; i < 100'000; ++i) {
+    names += fmt::format(R"({{"ph": "X", "pid": {}, "name": "{}{}", "args": {{"a": "{}"}}}},)", i,
+                         std::string(250, 'n'), i, std::string(250, 'v'));
+  }
+  names.back() = ' ';
+  const std::string trace = trace_json(names + "]}");
+  EXPECT_EQ(json::parse(trace)["events"], 100'000);
+  EXPECT_EQ(json::parse(trace)["tracks"].size(), 10'000U);
+  EXPECT_LT(trace.size(), 40U << 20U);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void ask_for_tag(const Board& board, TagKind kind, const std::string& tag) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   systole::MemoryFileSystem files(
       {{"logs/events.out.tfevents.1.h", std::string(reinterpret_cast<const char*>(data), size)}});
-  systole::board::Logdir logdir(files, "logs", {.max_memory_bytes = 10'000});
+  systole::board::Logdir logdir(files, "logs", {.max_memory_bytes = 100'000});
   logdir.refresh();
   logdir.refresh();
   const Board board(logdir);

@@ -84,6 +84,9 @@ function drawStatus() {
   }
   const problems = [];
   if (index?.thinned) problems.push('There are more points than fit in memory: the longest series keep their extremes only (option --memory).');
+  if (index?.full) problems.push('The memory is full: new points are not shown (option --memory).');
+  if (index?.dropped) problems.push('There are more tags, hyperparameters or runs than fit in memory: some are not shown (option --memory).');
+  if (index?.left_out) problems.push(`There are more runs and tags than a page can show: ${index.left_out} are left out. Show a smaller directory.`);
   problems.push(...(index?.problems || []));
   for (const run of model.runs) for (const problem of run.problems.slice(0, 3)) problems.push(`${run.name}: ${problem}`);
   const box = byId('problems');
