@@ -32,6 +32,7 @@ struct QuantizeOptions {
   TrainingOverrides overrides;
   int64_t batch = 32;
   int64_t batches = 16;
+  bool allow_files = false;
 };
 
 std::optional<FixedPointRounding> rounding_from_name(const std::string& name) {
@@ -70,7 +71,7 @@ LoadedModel load_program(const QuantizeOptions& options) {
 }
 
 LoadedModel load_saved_model(const QuantizeOptions& options, const std::string& path) {
-  SavedModel model(path);
+  SavedModel model(path, {.allow_files = options.allow_files});
   LoadedModel loaded;
   const NamedTensors data =
       read_predict_inputs(default_file_system(), model.signature(options.signature), options.data);
@@ -183,6 +184,9 @@ void add_quantize_command(CommandLine& line) {
               "Examples per run of the program; a StableHLO program has its own")
       .positive();
   line.option("--batches", options->batches, "Batches to calibrate with, at most").positive();
+  line.flag("--allow-files", options->allow_files,
+            "Let the graph of a SavedModel read and write all files and buckets that you can; "
+            "otherwise it opens only its assets");
   line.on_run([options] { quantize_model(*options); });
 }
 

@@ -1,6 +1,7 @@
 #include "systole/graph/graph_def_node.h"
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/host_op.h"
 
 namespace systole {
 
@@ -17,6 +18,9 @@ const Variable& ImportContext::variable() const {
 }
 
 std::vector<Output> ImportContext::add(std::vector<Output> node_inputs, AttrMap node_attrs) const {
+  node_attrs.erase(std::string(kFilesAttr));
+  // The graph layer has no files: kernels that open some are all of the session.
+  if (files && op.host == kernel_of_session) node_attrs[std::string(kFilesAttr)] = *files;
   return Graph::current()
       .add_node(op.name, std::move(node_inputs), std::move(node_attrs), {}, name)
       ->outputs();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "systole/graph/op_def.h"
 
 namespace systole {
+
+// The attribute of a node that an import has added: the folder of the files that it may open, ""
+// for none. Nodes without it open all files. It is never written into messages.
+inline constexpr std::string_view kFilesAttr = "_files";
 
 // A node of a message, to be added to the current graph.
 struct ImportContext {
@@ -32,6 +37,8 @@ struct ImportContext {
   std::function<std::shared_ptr<Graph>(std::string_view attr_name, std::span<const Output> declared,
                                        std::span<const Output> captured)>
       function = {};
+  // The value of kFilesAttr for nodes whose kernels may open files; absent: all files.
+  std::optional<std::string> files = std::nullopt;
 
   // Errors: INVALID_ARGUMENT names the attribute.
   template <class T>

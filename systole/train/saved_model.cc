@@ -107,7 +107,9 @@ std::unique_ptr<SavedModel::Built> SavedModel::build(const std::string& name,
   auto built = std::make_unique<Built>();
   built->graph = std::make_shared<Graph>();
   const GraphScope scope(*built->graph);
-  ImportOptions import{.what = file_->path()};
+  ImportOptions import{.asset_folder = join_path(directory_, "assets"),
+                       .allow_files = options_.allow_files,
+                       .what = file_->path()};
   for (const auto& [key, info] : signature.inputs) {
     const TensorType type = placeholder_type(info, inputs.at(key));
     const std::string node = info.name.substr(0, info.name.find(':'));

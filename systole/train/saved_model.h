@@ -21,6 +21,9 @@ struct SavedModelOptions {
   std::vector<std::string> tags = {"serve"};
   std::string target = {};            // of the session that runs it
   FileSystem* file_system = nullptr;  // null: default_file_system(); outlives the model
+  // Lets the model's graph open every file and bucket that this process can. Otherwise it reads and
+  // writes only inside the folder `assets` of its directory. See SECURITY.md.
+  bool allow_files = false;
 };
 
 // A loaded SavedModel. A signature is built at its first use, once for each rank of its inputs.
@@ -36,7 +39,8 @@ class SavedModel {
   const SignatureInfo& signature(std::string_view name = "") const;
 
   // Runs a signature ("" as above). Errors: INVALID_ARGUMENT lists inputs that are missing, unknown
-  // or of another type; UNIMPLEMENTED names every unsupported op; those of reading the variables.
+  // or of another type; UNIMPLEMENTED names every unsupported op; those of reading the variables;
+  // PERMISSION_DENIED for a node that opens a file without `allow_files`.
   NamedTensors predict(const NamedTensors& inputs, std::string_view signature = "");
 
   // Returns the program of a signature for inputs of these types (their values do not matter), with

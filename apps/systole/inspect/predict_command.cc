@@ -32,6 +32,7 @@ struct PredictOptions {
   std::string device = "cpu";
   std::string output;
   std::optional<int64_t> count;  // all when absent
+  bool allow_files = false;
 };
 
 // One line of JSON for each of the first `count` examples; outputs that have no first dimension in
@@ -201,7 +202,8 @@ void predict_saved_model(const PredictOptions& options) {
   check_saved_model_options(options);
   refuse_float_model(options, "a SavedModel");
   if (found.path != options.config.path) log_info("predict: {}", found.path);
-  SavedModel model(found.path, {.target = options.device == "cpu" ? "" : options.device});
+  SavedModel model(found.path, {.target = options.device == "cpu" ? "" : options.device,
+                                .allow_files = options.allow_files});
   const SignatureInfo& signature = model.signature(options.signature);
   const NamedTensors inputs = read_predict_inputs(files, signature, options.inputs);
   std::vector<NamedTensors> batches;
@@ -289,6 +291,9 @@ void add_predict_command(CommandLine& line) {
               "JSON for each example")
       .value_name("FOLDER")
       .excludes(count);
+  line.flag("--allow-files", options->allow_files,
+            "Let the graph of a SavedModel read and write all files and buckets that you can; "
+            "otherwise it opens only its assets");
   add_config_overrides(line, options->config.overrides);
   line.on_run([options] { predict(*options); });
 }

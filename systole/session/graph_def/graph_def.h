@@ -51,6 +51,11 @@ struct ImportOptions {
   // control inputs are dropped. Empty: all nodes are imported as they stand, with their control
   // inputs.
   std::vector<std::string> outputs;
+  // A graph is a program. What it reads and writes is limited to this folder; "": it opens no file.
+  // See SECURITY.md.
+  std::string asset_folder;
+  // Lets its nodes open every file and bucket that this process can: for graphs that are trusted.
+  bool allow_files = false;
   // For messages: the file.
   std::string what = "GraphDef";
 };

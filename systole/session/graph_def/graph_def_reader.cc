@@ -274,6 +274,7 @@ class NodeImporter {
                           .attrs = attrs_from_message(what, signature, node),
                           .whole_graph = whole_,
                           .variables = &state_.variables};
+    if (!state_.options.allow_files) context.files = state_.options.asset_folder;
     std::vector<Operation> controls;
     for (const std::string& input : node.input()) {
       const Reference reference = parse_reference(input);

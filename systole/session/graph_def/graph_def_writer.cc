@@ -122,6 +122,7 @@ class Writer {
     const OpSignature& signature = signature_of(node.op());
     AttrMap attrs;
     for (const auto& [name, value] : node.attrs()) {
+      if (name == kFilesAttr) continue;
       if (name.starts_with('_') || signature.find(name) != nullptr) attrs.emplace(name, value);
     }
     attrs.merge(implied_attrs(node));

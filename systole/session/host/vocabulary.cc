@@ -1,6 +1,6 @@
 #include "systole/session/host/vocabulary.h"
 
-#include "systole/io/file_systems/file_systems.h"
+#include "systole/session/host/node_files.h"
 
 namespace systole {
 namespace {
@@ -40,10 +40,12 @@ std::shared_ptr<const Vocabulary> vocabulary_of(KernelContext& context) {
   const auto& file = context.attr<std::string>("filename");
   const auto& list = context.attr<Tensor>("vocabulary");
   const auto limit = context.attr<int64_t>("vocab_size");
-  const std::string key = fmt::format("vocabulary {} {} {}", file, list.raw(), limit);
+  NodeFiles files(context.node);
+  const std::string key =
+      fmt::format("vocabulary {} {} {} {}", file, list.raw(), limit, files.limit());
   return context.resources.get<Vocabulary>(key, [&] {
     const std::string what = file.empty() ? "vocabulary_list" : file;
-    auto words = file.empty() ? words_of(list) : lines_of(read_file(default_file_system(), file));
+    auto words = file.empty() ? words_of(list) : lines_of(read_file(files, file));
     if (limit > static_cast<int64_t>(words.size())) {
       throw invalid_argument("{}: words, got {}, expected vocab_size, {}", what, words.size(),
                              limit);

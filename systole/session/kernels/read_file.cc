@@ -1,5 +1,5 @@
-#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/host/host_kernel.h"
+#include "systole/session/host/node_files.h"
 
 namespace systole::kernels {
 
@@ -9,7 +9,8 @@ const HostKernelDef read_file_kernel{
     .run =
         [](KernelContext& c) {
           const auto name = c.input(0).item<std::string>();
-          return std::vector{Tensor(systole::read_file(default_file_system(), name))};
+          NodeFiles files(c.node);
+          return std::vector{Tensor(systole::read_file(files, name))};
         },
 };
 

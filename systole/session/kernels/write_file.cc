@@ -1,5 +1,5 @@
-#include "systole/io/file_systems/file_systems.h"
 #include "systole/session/host/host_kernel.h"
+#include "systole/session/host/node_files.h"
 
 namespace systole::kernels {
 
@@ -9,8 +9,9 @@ const HostKernelDef write_file_kernel{
     .run =
         [](KernelContext& c) {
           const auto name = c.input(0).item<std::string>();
-          default_file_system().make_directories(parent_path(name));
-          write_file_atomically(default_file_system(), name, c.input(1).data<std::string>()[0]);
+          NodeFiles files(c.node);
+          files.make_directories(parent_path(name));
+          write_file_atomically(files, name, c.input(1).data<std::string>()[0]);
           return std::vector<Tensor>();
         },
 };
