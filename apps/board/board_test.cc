@@ -258,7 +258,7 @@ int connect_to(int port) {
   return socket;
 }
 
-std::string exchange(int socket, const std::string& request) {
+std::string converse(int socket, const std::string& request) {
   EXPECT_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(request.size()));
   std::string response;
@@ -283,7 +283,7 @@ TEST_F(BoardTest, AServerSurvivesItsClients) {
   const int silent = connect_to(port);
   const int slow = connect_to(port);
   EXPECT_EQ(::send(slow, "GET /data", 9, 0), 9);
-  EXPECT_THAT(exchange(connect_to(port),
+  EXPECT_THAT(converse(connect_to(port),
                        "GET /data/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
               HasSubstr("[\"a\"]"));
   // More headers than the limit: the connection ends.
@@ -298,7 +298,7 @@ TEST_F(BoardTest, AServerSurvivesItsClients) {
   for (int i = 0; i < 2000; ++i) {
     if (::send(deaf, request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0) break;
   }
-  EXPECT_THAT(exchange(connect_to(port),
+  EXPECT_THAT(converse(connect_to(port),
                        "GET /data/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
               HasSubstr("[\"a\"]"));
   server.stop();
@@ -324,10 +324,10 @@ TEST_F(BoardTest, HalfOpenConnectionsKeepNobodyOut) {
                                                "Content-Length: 100\r\n\r\n{";
     (void)::send(open.back(), part.data(), part.size(), MSG_NOSIGNAL);
     if (i % 20 == 0) {
-      EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+      EXPECT_THAT(converse(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
     }
   }
-  EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+  EXPECT_THAT(converse(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
   server.stop();
   for (const int socket : open) ::close(socket);
   thread.join();
@@ -344,14 +344,14 @@ TEST_F(BoardTest, RequestsComeInAnyParts) {
                   body.size(), body);
   const int slow = connect_to(port);
   for (const char c : post) EXPECT_EQ(::send(slow, &c, 1, MSG_NOSIGNAL), 1);
-  const std::string both = exchange(slow, post + kRuns);
+  const std::string both = converse(slow, post + kRuns);
   EXPECT_THAT(both, HasSubstr("[\"a\"]"));
   EXPECT_NE(both.find("\"series\""), both.rfind("\"series\""));
 
   const int half = connect_to(port);
   EXPECT_EQ(::send(half, kRuns, std::strlen(kRuns), 0), static_cast<ssize_t>(std::strlen(kRuns)));
   ::shutdown(half, SHUT_WR);
-  EXPECT_THAT(exchange(half, ""), HasSubstr("[\"a\"]"));
+  EXPECT_THAT(converse(half, ""), HasSubstr("[\"a\"]"));
   server.stop();
   thread.join();
 }
@@ -367,7 +367,7 @@ TEST_F(BoardTest, UnreadAnswersAreDroppedBeyondTheLimit) {
     deaf.push_back(connect_to(port));
     for (int k = 0; k < 100; ++k) (void)::send(deaf.back(), page.data(), page.size(), MSG_NOSIGNAL);
   }
-  EXPECT_THAT(exchange(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
+  EXPECT_THAT(converse(connect_to(port), kRuns), HasSubstr("[\"a\"]"));
   server.stop();
   for (const int socket : deaf) ::close(socket);
   thread.join();

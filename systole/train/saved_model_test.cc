@@ -7,6 +7,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/functional_ops.h"
+#include "systole/graph/api/io_ops.h"
 #include "systole/graph/api/lookup_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
@@ -139,6 +140,31 @@ TEST_F(ExportTest, TablesAreServed) {
   EXPECT_EQ(served.at("ids").to_string(), expected[0].to_string());
   EXPECT_EQ(served.at("plain").to_string(), "s64[4] {2, 0, -7, 1}");
   EXPECT_EQ(served.at("names").to_string(), expected[2].to_string());
+}
+
+// A model that reads a file by its name, as a stranger may have made it.
+TEST_F(ExportTest, AModelOpensItsAssetsOnly) {
+  const systole::testing::TempFolder folder;
+  write_file_atomically(local_file_system(), folder / "secret", "words");
+  const Output name = placeholder(DType::string, {}, "name");
+  options_.signatures.clear();
+  options_.signatures["serving_default"] = {.inputs = {{"name", name}},
+                                            .outputs = {{"contents", read_file(name)}}};
+  options_.file_system = nullptr;
+  export_saved_model(*session_, folder / "m", options_);
+  const NamedTensors secret{{"name", Tensor((folder / "secret").c_str())}};
+  SavedModel model(folder / "m");
+  EXPECT_THAT(error_of([&] { model.predict(secret); }),
+              ::testing::AllOf(::testing::HasSubstr("PERMISSION_DENIED: ReadFile"),
+                               ::testing::HasSubstr(folder / "secret"),
+                               ::testing::HasSubstr(folder / "m/assets"),
+                               ::testing::HasSubstr("allow_files")));
+  local_file_system().make_directories(folder / "m/assets");
+  write_file_atomically(local_file_system(), folder / "m/assets/own", "mine");
+  const NamedTensors own{{"name", Tensor((folder / "m/assets/own").c_str())}};
+  EXPECT_EQ(model.predict(own).at("contents").item<std::string>(), "mine");
+  SavedModel trusted(folder / "m", {.allow_files = true});
+  EXPECT_EQ(trusted.predict(secret).at("contents").item<std::string>(), "words");
 }
 
 TEST_F(ExportTest, TablesAreWhatTensorFlowLooksFor) {
