@@ -36,7 +36,7 @@ std::optional<std::string> real_path(const std::string& path) {
   return failed ? std::nullopt : std::optional(real.string());
 }
 
-bool is_inside(const std::string& folder, const std::string& path) {
+bool is_in_folder(const std::string& folder, const std::string& path) {
   const std::optional<std::string> local_folder = local_path(folder);
   const std::optional<std::string> local = local_path(path);
   if (local_folder.has_value() != local.has_value()) return false;
@@ -65,7 +65,7 @@ FileSystem& NodeFiles::files_for(const std::string& path) const {
                      "allow_files (--allow-files)",
                      path);
   }
-  if (is_inside(*folder_, path)) return default_file_system();
+  if (is_in_folder(*folder_, path)) return default_file_system();
   throw make_error(Code::permission_denied,
                    "file, got '{}', expected one in '{}': an imported graph opens others only with "
                    "allow_files (--allow-files)",
