@@ -114,7 +114,8 @@ void Connections::serve(int listener) {
     for (const auto& [number, connection] : connections_) {
       const int16_t events = connection.state == State::reading   ? POLLIN
                              : connection.state == State::writing ? POLLOUT
-                                                                  : 0;
+                             : *connection.left                   ? 0
+                                                                  : POLLRDHUP;
       polled.push_back({.fd = connection.socket, .events = events, .revents = 0});
       numbers.push_back(number);
     }
@@ -137,7 +138,9 @@ void Connections::serve(int listener) {
           write(entry);
           break;
         case State::answering:
-          // The client is gone; the answer finds no connection.
+          // A client that sends no more may still wait; of one that is gone the answer finds no
+          // connection.
+          *entry->second.left = true;
           if ((polled[i + 2].revents & (POLLERR | POLLHUP)) != 0) close(entry);
           break;
       }
@@ -266,9 +269,11 @@ void Connections::hand_over(Entry entry) {
     return;
   }
   ++connection.requests;
+  connection.left = std::make_shared<std::atomic<bool>>(false);
   IncomingRequest request{.connection = entry->first,
                           .bytes = in.substr(0, extent.bytes),
-                          .last = extent.last || connection.requests >= limits_.max_requests};
+                          .last = extent.last || connection.requests >= limits_.max_requests,
+                          .left = connection.left};
   in.erase(0, extent.bytes);
   if (in.empty()) in = {};
   connection.searched = 0;
@@ -327,6 +332,7 @@ int Connections::poll_timeout() const {
 }
 
 void Connections::close(Entry entry) {
+  if (entry->second.left) *entry->second.left = true;
   ::shutdown(entry->second.socket, SHUT_RDWR);
   ::close(entry->second.socket);
   connections_.erase(entry);

@@ -1,10 +1,12 @@
 // Connections of clients that may be slow or hostile, without a thread for each.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -30,6 +32,8 @@ struct IncomingRequest {
   uint64_t connection = 0;
   std::string bytes;
   bool last = false;  // the connection takes no other one
+  // True once the client has closed its side: what costs much need not begin.
+  std::shared_ptr<const std::atomic<bool>> left = {};
 };
 
 // One thread moves the bytes of all connections: it hands over requests when they are complete, and
@@ -63,6 +67,7 @@ class Connections {
     size_t sent = 0;
     bool keep = false;
     int requests = 0;
+    std::shared_ptr<std::atomic<bool>> left = {};  // IncomingRequest::left
   };
   using Entry = std::map<uint64_t, Connection>::iterator;
   struct Answer {

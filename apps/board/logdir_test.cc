@@ -225,15 +225,15 @@ TEST_F(LogdirTest, MemoryIsBoundedWhileAFileIsRead) {
 TEST_F(LogdirTest, ATooLargeRecordIsSkipped) {
   EventWriter writer(files_, "logs", "", clock_);
   writer.add_scalar("loss", 1, 1);
-  writer.add_text("note", 1, Tensor(std::string(100'000, 'x').c_str()));
+  writer.add_text("note", 1, Tensor(std::string(1'000'000, 'x').c_str()));
   writer.add_scalar("loss", 2, 1);
   writer.close();
   LogdirOptions options;
-  options.run_limits.max_record_bytes = 50'000;
+  options.run_limits.max_record_bytes = 500'000;
   Logdir logdir(files_, "logs", options);
   logdir.refresh();
   EXPECT_THAT(steps_of(logdir, ".", "loss"), ElementsAre(1, 2));
-  EXPECT_EQ(problems_of(logdir, ".").size(), 1U);
+  EXPECT_THAT(problems_of(logdir, "."), ElementsAre(::testing::HasSubstr("expected at most")));
 }
 
 // Of the values of an event only the one that is shown is parsed, unless it is too large.

@@ -27,11 +27,13 @@ std::pair<size_t, size_t> extremes(const ScalarSeries& series, size_t begin, siz
 }  // namespace
 
 void ScalarSeries::append(const ScalarPoint& point) {
-  if (size_ % kBlock == 0) {
-    blocks_.emplace_back();
-    if (size_ > 0) blocks_.back().reserve(kBlock);
+  if (size_ % kBlock == 0) blocks_.emplace_back();
+  std::vector<ScalarPoint>& block = blocks_.back();
+  if (block.size() == block.capacity()) {
+    const size_t least = size_ < kBlock ? 1 : kBlock / 16;
+    block.reserve(std::min(kBlock, std::max(2 * block.size(), least)));
   }
-  blocks_.back().push_back(point);
+  block.push_back(point);
   ++size_;
 }
 
@@ -64,6 +66,8 @@ void ScalarSeries::thin() {
     for (; i < end; ++i) kept.append((*this)[i]);
     free_before(end);
   }
+  if (!kept.blocks_.empty()) kept.blocks_.back().shrink_to_fit();
+  kept.segments_.shrink_to_fit();
   kept.total_ = total_;
   *this = std::move(kept);
 }

@@ -158,6 +158,8 @@ struct Server::Impl {
     auto shared = std::make_shared<IncomingRequest>(std::move(request));
     workers[static_cast<size_t>(work)]->add([this, shared, work] {
       if (stopping) return;
+      if (work == Work::heavy && *shared->left)
+        return connections.respond(shared->connection, "", false);
       MemoryStream stream(shared->bytes, shared->bytes.size());
       const bool keep = http.process(stream, shared->last);
       const bool was_large = work == Work::heavy || stream.response.size() > kLargeResponse;

@@ -68,6 +68,9 @@ std::string text_of(const json& event, const char* key) {
 // Takes one trace event after another.
 class TraceBuilder {
  public:
+  // Whether so many events were left out that the others need not be counted.
+  bool is_over() const { return cut_ > 3 * kMaxEvents; }
+
   void add(const json& event) {
     if (!event.is_object()) return;
     const std::string phase = text_of(event, "ph");
@@ -274,10 +277,11 @@ std::string convert(CountingBuffer& buffer) {
   const auto take = [&](int depth, json::parse_event_t event, json& parsed) {
     if (event != json::parse_event_t::object_end || depth != 2) return true;
     builder.add(parsed);
-    buffer.set_end(buffer.position() + kMaxEventBytes);
+    buffer.set_end(builder.is_over() ? 0 : buffer.position() + kMaxEventBytes);
     return false;
   };
   const json rest = json::parse(text, take, /*allow_exceptions=*/false);
+  if (builder.is_over()) return builder.finish();
   if (buffer.is_at_end()) {
     throw make_error(Code::resource_exhausted,
                      "trace: event, got one of more than {} bytes, expected smaller ones",

@@ -13,9 +13,10 @@ namespace systole::board {
 //   {"tracks": [[process name, thread name], ...] in the order of their sort indices,
 //    "names": [...], "track": [...], "name": [...], "begin": [us], "duration": [us], "depth":
 //    [...], "args": {"<event>": {...}} of the first events, "events": n, "cut": events that were
-//    left out}
+//    left out, of those that were read}
 // `depth` counts the events of the track that contain the event. Complete events (X) and pairs of B
-// and E are kept, at most half a million, sorted by begin within a track. Names, tracks and
+// and E are kept, at most half a million, sorted by begin within a track; of more than two million
+// the others are not read. Names, tracks and
 // arguments are limited, too: memory does not grow with the text. Errors: INVALID_ARGUMENT for
 // text that is not such JSON; RESOURCE_EXHAUSTED for an event of more than a megabyte.
 std::string trace_json(std::string_view text);
