@@ -9,36 +9,13 @@
 #include <cerrno>
 #include <climits>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "systole/base/open_file.h"
 #include "systole/io/file_systems/local_file_system.h"
 
 namespace systole::board {
 namespace {
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(Descriptor&& from) noexcept : value_(std::exchange(from.value_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-Error failed(const std::string& path, std::string_view what, int error = errno) {
-  const Code code = error == ENOENT || error == ENOTDIR  ? Code::not_found
-                    : error == EACCES || error == EPERM  ? Code::permission_denied
-                    : error == EMFILE || error == ENFILE ? Code::resource_exhausted
-                                                         : Code::unavailable;
-  return make_error(code, "{}: {}, got '{}'", path, what, std::generic_category().message(error));
-}
 
 std::string_view kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
@@ -48,13 +25,14 @@ std::string_view kind_of(mode_t mode) {
 }
 
 // The name by which the descriptor's file can be opened again, whatever its path names now.
-std::string name_of(const Descriptor& descriptor) {
+std::string name_of(const FileDescriptor& descriptor) {
   return fmt::format("/proc/self/fd/{}", descriptor.get());
 }
 
 class InsideFile final : public RandomAccessFile {
  public:
-  InsideFile(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  InsideFile(std::string path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   size_t read(uint64_t offset, size_t size, void* out) const override {
     size_t done = 0;
@@ -62,7 +40,7 @@ class InsideFile final : public RandomAccessFile {
       const ssize_t got = ::pread(file_.get(), static_cast<char*>(out) + done, size - done,
                                   static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw failed(path_, fmt::format("cannot read at offset {}", offset + done));
+      if (got < 0) throw file_error(path_, fmt::format("cannot read at offset {}", offset + done));
       if (got == 0) break;
       done += static_cast<size_t>(got);
     }
@@ -71,7 +49,7 @@ class InsideFile final : public RandomAccessFile {
 
   uint64_t size() const override {
     struct stat info {};
-    if (::fstat(file_.get(), &info) != 0) throw failed(path_, "cannot stat");
+    if (::fstat(file_.get(), &info) != 0) throw file_error(path_, "cannot stat");
     return static_cast<uint64_t>(info.st_size);
   }
 
@@ -79,7 +57,7 @@ class InsideFile final : public RandomAccessFile {
 
  private:
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 class InsideFiles final : public FileSystem {
@@ -87,13 +65,14 @@ class InsideFiles final : public FileSystem {
   explicit InsideFiles(std::string root) : root_(std::move(root)) {}
 
   std::unique_ptr<RandomAccessFile> open(const std::string& path) override {
-    const Descriptor found = find(path, "cannot open");
+    const FileDescriptor found = find(path, "cannot open");
     const mode_t mode = info_of(found, path).st_mode;
     if (!S_ISREG(mode)) {
       throw failed_precondition("{}: file, got {}, expected a regular file", path, kind_of(mode));
     }
-    Descriptor file(::open(name_of(found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) throw failed(path, "cannot open");
+    FileDescriptor file(
+        ::open(name_of(found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.get() < 0) throw file_error(path, "cannot open");
     return std::make_unique<InsideFile>(path, std::move(file));
   }
 
@@ -115,9 +94,9 @@ class InsideFiles final : public FileSystem {
   }
 
   std::vector<std::string> list(const std::string& directory) override {
-    const Descriptor found = find(directory, "cannot list");
+    const FileDescriptor found = find(directory, "cannot list");
     if (!S_ISDIR(info_of(found, directory).st_mode))
-      throw failed(directory, "cannot list", ENOTDIR);
+      throw file_error(directory, "cannot list", ENOTDIR);
     return local_file_system().list(name_of(found));
   }
 
@@ -132,20 +111,20 @@ class InsideFiles final : public FileSystem {
     throw make_error(Code::permission_denied, "{}: change, got one, expected to read only", path);
   }
 
-  static struct stat info_of(const Descriptor& descriptor, const std::string& path) {
+  static struct stat info_of(const FileDescriptor& descriptor, const std::string& path) {
     struct stat info {};
-    if (::fstat(descriptor.get(), &info) != 0) throw failed(path, "cannot stat");
+    if (::fstat(descriptor.get(), &info) != 0) throw file_error(path, "cannot stat");
     return info;
   }
 
   // Returns a descriptor that only names the file: it waits for nothing and has no effect on
   // devices. The file is inside the root, whatever becomes of the path.
-  Descriptor find(const std::string& path, std::string_view what) const {
-    Descriptor found(::open(local_path(path).value_or(path).c_str(), O_PATH | O_CLOEXEC));
-    if (found.get() < 0) throw failed(path, what);
+  FileDescriptor find(const std::string& path, std::string_view what) const {
+    FileDescriptor found(::open(local_path(path).value_or(path).c_str(), O_PATH | O_CLOEXEC));
+    if (found.get() < 0) throw file_error(path, what);
     std::array<char, PATH_MAX> real{};
     const ssize_t size = ::readlink(name_of(found).c_str(), real.data(), real.size());
-    if (size < 0) throw failed(path, what);
+    if (size < 0) throw file_error(path, what);
     const std::string_view place(real.data(), static_cast<size_t>(size));
     const bool inside = place == root_ || root_ == "/" ||
                         (place.starts_with(root_) && place.substr(root_.size()).starts_with('/'));
