@@ -114,7 +114,12 @@ const Row kReplaces[] = {
        write_checkpoint_state(disk(), folder, {.model_checkpoint_path = folder + "/m"});
      }},
     {"index", "m.index", write_bundle},
-    {"data", "m.data-00000-of-00001", write_bundle},
+    {"data", "m.data-00000-of-00001",
+     [](const std::string& folder) {
+       // A bundle that is there would be replaced by one whose data file has another name.
+       std::filesystem::remove(folder + "/m.index");
+       write_bundle(folder);
+     }},
     {"npy", "a.npy",
      [](const std::string& folder) { write_npy(disk(), folder + "/a.npy", Tensor(1.0F)); }},
     {"idx", "a.idx",

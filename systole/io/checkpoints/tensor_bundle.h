@@ -104,7 +104,7 @@ class BundleReader {
 class BundleWriter {
  public:
   // The directory must exist. `file_system` must outlive the writer. Errors: those of creating the
-  // file, and of reading the index of a bundle that is replaced.
+  // file; UNAVAILABLE if it cannot be said whether another bundle is replaced.
   BundleWriter(FileSystem& file_system, std::string prefix);
   ~BundleWriter();
 
