@@ -130,20 +130,28 @@ class Call {
     delete_donors();
   }
 
+  // Gives all results and events, or none on an error.
   void give_results() const {
     const std::span<const TensorType> types = executable_.result_types();
+    std::vector<std::unique_ptr<PJRT_Buffer>> buffers;  // by device, then by result
+    std::vector<std::unique_ptr<PJRT_Event>> events;
+    buffers.reserve(args_.num_devices * arrays_.size());
+    events.reserve(args_.num_devices);
     for (size_t d = 0; d < args_.num_devices; ++d) {
       PJRT_Device* const device =
           args_.execute_device != nullptr ? args_.execute_device : args_.executable->devices[d];
       for (size_t k = 0; k < arrays_.size(); ++k) {
         const bool whole = types[k] == program_.results[k];
-        args_.output_lists[d][k] =
-            make_buffer(args_.executable->client, device, program_.results[k], arrays_[k],
-                        whole ? -1 : static_cast<int>(d));
+        buffers.emplace_back(make_buffer(args_.executable->client, device, program_.results[k],
+                                         arrays_[k], whole ? -1 : static_cast<int>(d)));
       }
-      if (args_.device_complete_events != nullptr) {
-        args_.device_complete_events[d] = make_event(done_);
+      if (args_.device_complete_events != nullptr) events.emplace_back(make_event(done_));
+    }
+    for (size_t d = 0; d < args_.num_devices; ++d) {
+      for (size_t k = 0; k < arrays_.size(); ++k) {
+        args_.output_lists[d][k] = buffers[d * arrays_.size() + k].release();
       }
+      if (!events.empty()) args_.device_complete_events[d] = events[d].release();
     }
   }
 

@@ -157,8 +157,9 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
   return run("PJRT_Client_BufferFromHostBuffer", args,
              [](PJRT_Client_BufferFromHostBuffer_Args& a) {
                // Every semantics allows a copy, after which the host's memory is free.
+               std::unique_ptr<PJRT_Event> done(make_event({}));
                a.buffer = put(a.client, device_of(a.client, a.device, a.memory), read_host(a));
-               a.done_with_host_buffer = make_event({});
+               a.done_with_host_buffer = done.release();
              });
 }
 
