@@ -1,8 +1,8 @@
 #include "plugin/error.h"
 
-#include <memory>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "plugin/functions.h"
 
@@ -13,6 +13,13 @@ struct PluginError : PJRT_Error {
   Code code;
   std::string message;
 };
+
+// An error that needs no memory, for when there is none. It is never destroyed.
+PluginError& out_of_memory();
+
+void destroy(PJRT_Error* error) {
+  if (error != &out_of_memory()) delete static_cast<PluginError*>(error);
+}
 
 const PluginError& of(const PJRT_Error* error) { return *static_cast<const PluginError*>(error); }
 
@@ -25,7 +32,7 @@ constexpr PJRT_Error_FunctionTable kFunctions = {
     .struct_size = PJRT_Error_FunctionTable_STRUCT_SIZE,
     .instance_size = sizeof(PluginError),
     .extension_start = nullptr,
-    .destroy = [](PJRT_Error* error) { delete static_cast<PluginError*>(error); },
+    .destroy = destroy,
     .message =
         [](const PJRT_Error* error, const char** message, size_t* message_size) {
           *message = of(error).message.c_str();
@@ -35,17 +42,36 @@ constexpr PJRT_Error_FunctionTable kFunctions = {
     .for_each_payload = [](const PJRT_Error*, PJRT_Error_PayloadVisitor, void*) {},
 };
 
-PJRT_Error* make_pjrt(Code code, std::string message) {
-  auto error = std::make_unique<PluginError>();
-  error->vtable = &kFunctions;
-  error->code = code;
-  error->message = std::move(message);
-  return error.release();
+PluginError new_error(Code code, std::string_view message) {
+  PluginError error;
+  error.vtable = &kFunctions;
+  error.code = code;
+  error.message = message;
+  return error;
+}
+
+PluginError& out_of_memory() {
+  // Made when the library is loaded, see below, and not destroyed at exit.
+  static PluginError& error =
+      *new PluginError(new_error(Code::resource_exhausted, "systole: out of memory on the host"));
+  return error;
+}
+
+[[maybe_unused]] const PluginError& kMadeEarly = out_of_memory();
+
+PJRT_Error* make_pjrt(Code code, std::string_view message) noexcept {
+  try {
+    return new PluginError(new_error(code, message));
+  } catch (...) {
+    return &out_of_memory();
+  }
 }
 
 }  // namespace
 
-PJRT_Error* to_pjrt(const Error& error) { return make_pjrt(error.code(), error.message()); }
+PJRT_Error* to_pjrt(const Error& error) noexcept {
+  return make_pjrt(error.code(), error.message());
+}
 
 PJRT_Error* current_error() noexcept {
   try {
@@ -53,7 +79,10 @@ PJRT_Error* current_error() noexcept {
   } catch (const Error& error) {
     return to_pjrt(error);
   } catch (const std::bad_alloc&) {
-    return make_pjrt(Code::resource_exhausted, "systole: out of memory on the host");
+    return &out_of_memory();
+  } catch (const std::system_error& error) {
+    // A thread, most often, that the system does not start.
+    return make_pjrt(Code::resource_exhausted, error.what());
   } catch (const std::exception& error) {
     return make_pjrt(Code::internal, error.what());
   } catch (...) {
@@ -70,7 +99,7 @@ void check_struct(std::string_view function, const void* args, size_t smallest) 
 }
 
 void error_destroy(PJRT_Error_Destroy_Args* args) {
-  if (args != nullptr) delete static_cast<PluginError*>(args->error);
+  if (args != nullptr) destroy(args->error);
 }
 
 void error_message(PJRT_Error_Message_Args* args) {

@@ -12,7 +12,8 @@
 namespace systole::plugin {
 
 // Makes the error that a function of the API returns. The caller of the function destroys it.
-PJRT_Error* to_pjrt(const Error& error);
+// Without memory it is an error that says so.
+PJRT_Error* to_pjrt(const Error& error) noexcept;
 // Makes an error of the exception that is being handled.
 PJRT_Error* current_error() noexcept;
 

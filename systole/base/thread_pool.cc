@@ -9,10 +9,12 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "systole/base/error.h"
 #include "systole/base/trace.h"
 
 namespace systole {
@@ -125,6 +127,8 @@ struct ThreadPool::Impl {
   explicit Impl(int threads);
   ~Impl();
 
+  void start_workers();
+  void stop_workers();
   void run_worker();
   bool help_any();
   void wake(int64_t count);
@@ -141,6 +145,21 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::Impl::Impl(int threads) : num_threads(threads), may_spin(threads <= available_cpus()) {
+  try {
+    start_workers();
+  } catch (const std::system_error& error) {
+    stop_workers();
+    throw make_error(Code::resource_exhausted, "ThreadPool: threads, got {}, expected {}: {}",
+                     workers.size() + 1, num_threads, error.what());
+  } catch (...) {
+    stop_workers();
+    throw;
+  }
+}
+
+ThreadPool::Impl::~Impl() { stop_workers(); }
+
+void ThreadPool::Impl::start_workers() {
   for (int i = 1; i < num_threads; ++i) {
     workers.emplace_back([this] {
       tracing::name_thread("pool");
@@ -149,7 +168,7 @@ ThreadPool::Impl::Impl(int threads) : num_threads(threads), may_spin(threads <= 
   }
 }
 
-ThreadPool::Impl::~Impl() {
+void ThreadPool::Impl::stop_workers() {
   stop.store(true);
   epoch.fetch_add(1);
   epoch.notify_all();

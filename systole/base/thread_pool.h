@@ -14,7 +14,8 @@ namespace systole {
 // next call finds it awake, and then sleeps. REQUIRES: no call is running at destruction.
 class ThreadPool {
  public:
-  // 0 means one thread for each CPU that this process may use.
+  // 0 means one thread for each CPU that this process may use. Errors: RESOURCE_EXHAUSTED if the
+  // system refuses a thread; those that were started have ended then.
   explicit ThreadPool(int num_threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

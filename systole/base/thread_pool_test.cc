@@ -1,10 +1,12 @@
 #include "systole/base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -13,6 +15,9 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "systole/base/testing/error_of.h"
+#include "systole/base/testing/sanitized.h"
 
 namespace systole {
 namespace {
@@ -162,6 +167,23 @@ TEST(ThreadPoolTest, PoolsComeAndGo) {
     EXPECT_EQ(nested_sum(pool, depth), depth == 0 ? 1 : 5);
   }
   EXPECT_GE(ThreadPool::global().num_threads(), 1);
+}
+
+// The system refuses threads: there is no room for their stacks.
+TEST(ThreadPoolTest, ThreadsThatCannotBeStartedAreAnError) {
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers take address space of their own";
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit tight{.rlim_cur = pages * 4096 + (rlim_t{128} << 20), .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  const std::string error = testing::error_of([] { const ThreadPool pool(10000); });
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_NE(error.find("RESOURCE_EXHAUSTED: ThreadPool: threads, got "), std::string::npos)
+      << error;
+  EXPECT_EQ(ThreadPool(3).num_threads(), 3);
 }
 
 }  // namespace

@@ -126,10 +126,10 @@ PeakLoop peak_loop(DType dtype) {
 // Seconds until all of `threads` calls of body(thread) have ended.
 double time_together(int threads, const std::function<void(int)>& body) {
   const auto start = Clock::now();
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;  // join if one cannot be started
   for (int t = 1; t < threads; ++t) others.emplace_back(body, t);
   body(0);
-  for (std::thread& thread : others) thread.join();
+  for (std::jthread& thread : others) thread.join();
   return seconds_since(start);
 }
 

@@ -4,20 +4,51 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
 namespace systole::runtime {
 
+namespace {
+
+using SharedError = std::shared_ptr<const Error>;
+
+// What the event of work gets that failed when there was no memory for its error.
+const SharedError& no_memory() {
+  static const SharedError& error = *new SharedError(std::make_shared<const Error>(
+      make_error(Code::resource_exhausted, "device: no memory for the error of failed work")));
+  return error;
+}
+
+[[maybe_unused]] const SharedError& kMadeEarly = no_memory();
+
+SharedError share(const Error& error) noexcept {
+  try {
+    return std::make_shared<const Error>(error);
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+SharedError dropped() noexcept {
+  try {
+    return share(make_error(Code::cancelled, "device: the work was dropped before it ended"));
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+}  // namespace
+
 struct Event::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> ready = false;  // `error` does not change after it
-  std::optional<Error> error;
+  SharedError error;
   std::vector<Callback> callbacks;  // guarded by `mutex`
 
-  void finish(std::optional<Error> failure) {
+  // Allocates nothing.
+  void finish(SharedError failure) {
     std::vector<Callback> called;
     {
       const std::lock_guard lock(mutex);
@@ -31,12 +62,12 @@ struct Event::State {
   }
 
   // REQUIRES: ready.
-  const Error* outcome() const { return error ? &*error : nullptr; }
+  const Error* outcome() const { return error.get(); }
 };
 
 Event Event::failed(Error error) {
   auto state = std::make_shared<State>();
-  state->error = std::move(error);
+  state->error = share(error);
   state->ready = true;
   return Event(std::move(state));
 }
@@ -69,11 +100,11 @@ Promise::Promise() : state_(std::make_shared<Event::State>()) {}
 
 Promise::~Promise() {
   if (state_ == nullptr || state_->ready) return;
-  fail(make_error(Code::cancelled, "device: the work was dropped before it ended"));
+  state_->finish(dropped());
 }
 
-void Promise::set() { state_->finish(std::nullopt); }
-void Promise::fail(const Error& error) { state_->finish(error); }
+void Promise::set() { state_->finish(nullptr); }
+void Promise::fail(const Error& error) { state_->finish(share(error)); }
 
 Event all_of(std::span<const Event> events) {
   const auto is_ready = [](const Event& event) { return event.ready(); };

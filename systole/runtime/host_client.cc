@@ -4,11 +4,12 @@
 #include <array>
 
 #include "systole/base/error.h"
+#include "systole/base/thread_pool.h"
 
 namespace systole::runtime {
 namespace {
 
-constexpr int64_t kMaxCores = 2048;
+constexpr int64_t kMaxCores = kMaxReplicas;
 constexpr int kCoresPerChip = 2;
 
 // Chips of a slice lie in a mesh with sides that are powers of two, as square as they can be.
@@ -47,6 +48,12 @@ std::vector<Device> describe_cores(const std::string& platform, std::string_view
 }
 
 }  // namespace
+
+int max_threads() {
+  constexpr int kAlways = 64;
+  constexpr int kForEachCpu = 4;
+  return std::max(kAlways, kForEachCpu * ThreadPool::global().num_threads());
+}
 
 std::span<const OptionDef> host_client_options() {
   static const std::array<OptionDef, 3> options = {{
@@ -100,12 +107,12 @@ MemoryStats HostClient::memory_stats(int device_id) const {
 }
 
 void HostClient::check_options(const hlo::Module& module, const CompileOptions& options) const {
-  if (options.num_replicas < 1)
-    throw invalid_argument("{}: num_replicas, got {}, expected >= 1", platform_,
-                           options.num_replicas);
-  if (options.num_threads < 0)
-    throw invalid_argument("{}: num_threads, got {}, expected >= 0", platform_,
-                           options.num_threads);
+  if (options.num_replicas < 1 || options.num_replicas > kMaxReplicas)
+    throw invalid_argument("{}: num_replicas, got {}, expected 1 to {}", platform_,
+                           options.num_replicas, kMaxReplicas);
+  if (options.num_threads < 0 || options.num_threads > max_threads())
+    throw invalid_argument("{}: num_threads, got {}, expected 0 to {}", platform_,
+                           options.num_threads, max_threads());
   if (options.num_partitions < 1)
     throw invalid_argument("{}: num_partitions, got {}, expected >= 1", platform_,
                            options.num_partitions);

@@ -13,6 +13,11 @@
 
 namespace systole::runtime {
 
+// The largest CompileOptions::num_replicas: the cores of the largest virtual TPU.
+inline constexpr int kMaxReplicas = 2048;
+// The largest CompileOptions::num_threads: 64, or four for each CPU if those are more.
+int max_threads();
+
 // The options of such clients: "cores", "core_memory", "core_kind".
 std::span<const OptionDef> host_client_options();
 
@@ -30,7 +35,8 @@ class HostClient : public Client {
   HostClient(std::string platform, std::string_view kind, int64_t memory_bytes,
              const ClientOptions& resolved);
 
-  // Errors: INVALID_ARGUMENT for replicas, partitions, threads or devices that are not there;
+  // Errors: INVALID_ARGUMENT for replicas, partitions and threads out of range, and devices that
+  // are not there;
   // UNIMPLEMENTED for more than one partition.
   void check_options(const hlo::Module& module, const CompileOptions& options) const;
   // Bytes that a replica may use under `options`; 0: no limit below the machine's memory.

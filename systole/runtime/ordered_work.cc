@@ -61,6 +61,8 @@ void OrderedWork::run() {
       outcome = error;
     } catch (const std::exception& error) {
       outcome = internal_error("work of a process group: {}", error.what());
+    } catch (...) {
+      outcome = internal_error("work of a process group: an unknown exception");
     }
     lock.lock();
     waiting_.pop_front();

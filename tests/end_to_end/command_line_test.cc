@@ -75,6 +75,9 @@ TEST(CommandLine, Flops) {
   EXPECT_EQ(result.status, 0) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("3 products of [64,64] f32 on 1 core:"), HasSubstr("TFLOP/s")));
+  const ProgramResult cores = run_program("systole flops --size 64 --cores 1000000");
+  EXPECT_EQ(cores.status, 1);
+  EXPECT_THAT(cores.output, HasSubstr("num_threads, got 1000000, expected 0 to "));
 }
 
 TEST(CommandLine, MachineKeepsItsMeasurement) {

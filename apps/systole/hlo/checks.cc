@@ -160,7 +160,7 @@ std::vector<Tensor> run_replicas(const hlo::Module& module, const std::string& f
                                  std::span<const std::vector<Tensor>> arguments,
                                  runtime::Client& client, const runtime::CompileOptions& options) {
   const auto alone = module.clone();
-  alone->erase_function(alone->entry());
+  alone->erase_functions({&alone->entry()});
   const Computation* const called[] = {alone->find_function(function)};
   add_main(*alone, called);
   std::vector<Tensor> results;

@@ -17,6 +17,9 @@ std::string describe(const HostTarget& target) {
                      ThreadPool::global().num_threads());
 }
 
+// The threads of all pools are at most these times those of the largest.
+constexpr int kMaxPools = 4;
+
 class CpuClient : public runtime::HostClient {
  public:
   CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options)
@@ -29,12 +32,12 @@ class CpuClient : public runtime::HostClient {
     if (hlo::has_quantized_types(module)) return compile(*hlo::expand_quantized(module), given);
     runtime::CompileOptions options = given;
     options.memory_limit = memory_limit(given);
-    ThreadPool* threads = pool(options.num_threads);
-    auto program = compile_program(module, options, threads, runtime::host_memory_bytes(), *jit_,
-                                   code_cache(options.cache_folder));
+    std::shared_ptr<ThreadPool> threads = pool(options.num_threads);
+    auto program = compile_program(module, options, threads.get(), runtime::host_memory_bytes(),
+                                   *jit_, code_cache(options.cache_folder));
     auto placements = result_placements(module, options, program->results);
     return std::make_unique<CpuExecutable>(
-        std::move(program), threads, std::move(placements),
+        std::move(program), std::move(threads), std::move(placements),
         runtime::ProgramSource{.module = module.clone(), .options = given});
   }
 
@@ -52,21 +55,38 @@ class CpuClient : public runtime::HostClient {
     return entry->second.get();
   }
 
-  // Null for one thread.
-  ThreadPool* pool(int num_threads) {
+  // Null for one thread. Other pools than that of the process live as long as executables use them.
+  std::shared_ptr<ThreadPool> pool(int num_threads) {
     if (num_threads == 1) return nullptr;
     ThreadPool& global = ThreadPool::global();
-    if (num_threads == 0 || num_threads == global.num_threads())
-      return global.num_threads() == 1 ? nullptr : &global;
+    if (num_threads == 0 || num_threads == global.num_threads()) {
+      if (global.num_threads() == 1) return nullptr;
+      return {std::shared_ptr<void>(), &global};
+    }
     const std::lock_guard lock(mutex_);
-    auto& pool = pools_[num_threads];
-    if (pool == nullptr) pool = std::make_unique<ThreadPool>(num_threads);
-    return pool.get();
+    if (auto pool = pools_[num_threads].lock()) return pool;
+    check_threads(num_threads);
+    auto pool = std::make_shared<ThreadPool>(num_threads);
+    pools_[num_threads] = pool;
+    return pool;
+  }
+
+  // Programs of many numbers of threads could take all threads of the machine. REQUIRES: mutex_.
+  void check_threads(int more) {
+    const int limit = kMaxPools * runtime::max_threads();
+    std::erase_if(pools_, [](const auto& entry) { return entry.second.expired(); });
+    int threads = more;
+    for (const auto& [number, pool] : pools_) threads += number;
+    if (threads <= limit) return;
+    throw make_error(Code::resource_exhausted,
+                     "cpu: threads of all programs, got {}, expected at most {}: programs of one "
+                     "num_threads share them",
+                     threads, limit);
   }
 
   std::unique_ptr<Jit> jit_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<ThreadPool>> pools_;  // guarded by mutex_
+  std::map<int, std::weak_ptr<ThreadPool>> pools_;  // by number of threads; guarded by mutex_
   // Guarded by mutex_; by CompileOptions::cache_folder. Null where none can be used.
   std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;
 };

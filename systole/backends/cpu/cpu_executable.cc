@@ -45,11 +45,12 @@ struct CpuExecutable::Run {
   std::unique_ptr<RunNotes> notes;  // made by the first run in a recording
 };
 
-CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
+CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program,
+                             std::shared_ptr<ThreadPool> pool,
                              std::vector<std::shared_ptr<const runtime::HostPlacement>> placements,
                              runtime::ProgramSource source)
     : program_(std::move(program)),
-      pool_(pool),
+      pool_(std::move(pool)),
       placements_(std::move(placements)),
       source_(std::move(source)),
       aliased_parameter_(program_->results.size(), -1) {
@@ -71,7 +72,7 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   run->arena = Tensor(DType::u8, {program_->temp_bytes});
   run->context.constants = constants_.data();
   run->context.kernels = program_->kernels.data();
-  run->context.pool = pool_;
+  run->context.pool = pool_.get();
   run->context.openmp = program_->openmp;
   return run;
 }
@@ -141,7 +142,7 @@ void CpuExecutable::copy_kept_arguments(Run& run) const {
   for (size_t k = 0; k < run.results.size(); ++k) {
     if (aliased_parameter_[k] < 0 || run.results[k] == nullptr) continue;
     const auto p = static_cast<size_t>(aliased_parameter_[k]);
-    copy_bytes(run.results[k], run.arguments[p], program_->parameters[p].byte_size(), pool_);
+    copy_bytes(run.results[k], run.arguments[p], program_->parameters[p].byte_size(), pool_.get());
     run.arguments[p] = run.results[k];
   }
 }
@@ -177,7 +178,8 @@ void CpuExecutable::store_aliased_results(Run& run, std::span<const Result> resu
     const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
     if (aliased_parameter_[k] < 0 || !wanted || run.results[k] != nullptr) continue;
     const void* from = run.arguments[static_cast<size_t>(aliased_parameter_[k])];
-    copy_bytes(place_result(run, k, results[k]), from, program_->results[k].byte_size(), pool_);
+    copy_bytes(place_result(run, k, results[k]), from, program_->results[k].byte_size(),
+               pool_.get());
   }
 }
 

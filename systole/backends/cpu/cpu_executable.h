@@ -13,9 +13,9 @@ namespace systole::cpu {
 
 class CpuExecutable : public runtime::Executable {
  public:
-  // `pool` is borrowed; null means one thread. `placements` has one entry per result. `source` is
+  // A null `pool` means one thread. `placements` has one entry per result. `source` is
   // what `program` was compiled from.
-  CpuExecutable(std::unique_ptr<CompiledProgram> program, ThreadPool* pool,
+  CpuExecutable(std::unique_ptr<CompiledProgram> program, std::shared_ptr<ThreadPool> pool,
                 std::vector<std::shared_ptr<const runtime::HostPlacement>> placements,
                 runtime::ProgramSource source);
   ~CpuExecutable() override;
@@ -51,7 +51,7 @@ class CpuExecutable : public runtime::Executable {
   std::vector<runtime::StepProfile> profile(const RunContext& context) const;
 
   std::unique_ptr<CompiledProgram> program_;
-  ThreadPool* pool_;
+  std::shared_ptr<ThreadPool> pool_;
   std::vector<std::shared_ptr<const runtime::HostPlacement>> placements_;  // by result
   runtime::ProgramSource source_;
   std::vector<const void*> constants_;

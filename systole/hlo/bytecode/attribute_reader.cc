@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 // The text of a program is longer than its bytecode, but not by more than this.
-constexpr size_t kMinBudget = size_t{64} << 20;
+constexpr size_t kMinBudget = size_t{4} << 20;
 constexpr size_t kBudgetFactor = 64;
 
 size_t total_bytes(const Container& container) {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "systole/hlo/semantics/evaluator.h"
@@ -12,6 +13,16 @@ namespace systole::hlo {
 
 // Returns the functions that the attributes name, with repetitions.
 std::vector<std::string> callees(const Attrs& attrs);
+
+// Returns all functions of the module in an order in which callees precede their callers, as far as
+// there is one: recursive calls, which the verifier rejects, are ignored where they close a circle.
+std::vector<Computation*> callees_first(const Module& module);
+// Returns a function that calls itself, if only by way of others; nullptr if there is none. Callees
+// that the module lacks are ignored.
+const Computation* find_recursion(const Module& module);
+
+// Returns `function` and all functions that it calls, if only by way of others.
+std::unordered_set<const Computation*> reached_from(const Computation& function);
 
 // Inference for ops that call a function. Checks the operands against the parameters of `callee`
 // and returns its result types. If `callee` is not defined yet, returns the declared types; the

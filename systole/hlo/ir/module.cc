@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "systole/base/error.h"
+#include "systole/hlo/ir/budget.h"
 
 namespace systole::hlo {
 
@@ -23,6 +24,7 @@ std::string Metadata::to_string() const {
 Instruction::Instruction(Opcode opcode, std::vector<Value> operands,
                          std::vector<TensorType> results, Attrs attrs)
     : opcode_(opcode),
+      weight_(weight_of(operands.size())),
       operands_(std::move(operands)),
       results_(std::move(results)),
       attrs_(std::move(attrs)) {
@@ -30,6 +32,9 @@ Instruction::Instruction(Opcode opcode, std::vector<Value> operands,
 }
 
 Instruction::~Instruction() {
+  if (parent_ != nullptr && parent_->module().budget != nullptr) {
+    parent_->module().budget->remove_op(weight_);
+  }
   regions_.clear();
   drop_operands();
 }
@@ -63,6 +68,11 @@ void Instruction::set_operands(std::vector<Value> values) {
 }
 
 Computation& Instruction::add_region() {
+  if (parent_->depth() >= kMaxRegionDepth) {
+    throw make_error(Code::resource_exhausted,
+                     "{}: regions, got more than {} levels, expected fewer, {}", opcode_,
+                     kMaxRegionDepth, describe());
+  }
   std::string name = fmt::format("{}_region_{}", opcode_, regions_.size());
   regions_.push_back(std::make_unique<Computation>(std::move(name), &parent_->module(), this));
   return *regions_.back();
@@ -77,7 +87,10 @@ std::string Instruction::describe() const {
 // -- Computation
 
 Computation::Computation(std::string name, Module* module, Instruction* owner)
-    : name_(std::move(name)), module_(module), owner_(owner) {}
+    : name_(std::move(name)),
+      module_(module),
+      owner_(owner),
+      depth_(owner == nullptr ? 0 : owner->parent().depth() + 1) {}
 
 Computation::~Computation() {
   // Drops uses first, so that a computation can be destroyed in any order, valid or not.
@@ -154,6 +167,8 @@ Instruction* Computation::insert(Opcode opcode, std::vector<Value> operands,
                                  std::vector<TensorType> results, Attrs attrs,
                                  Instruction* before) {
   if (before == nullptr) before = terminator_;
+  if (module_->budget != nullptr)
+    module_->budget->add_op(*this, Instruction::weight_of(operands.size()));
   const auto position = before == nullptr ? instructions_.end() : before->position_;
   std::unique_ptr<Instruction> instruction(
       new Instruction(opcode, std::move(operands), std::move(results), std::move(attrs)));
@@ -243,16 +258,19 @@ Computation& Module::add_function(std::string name) {
                      name_, name);
   }
   functions_.push_back(std::make_unique<Computation>(std::move(name), this, nullptr));
-  return *functions_.back();
+  Computation& function = *functions_.back();
+  by_name_.emplace(function.name(), &function);
+  return function;
 }
 
 Computation* Module::find_function(std::string_view name) const {
-  const auto found = std::ranges::find(functions_, name, &Computation::name);
-  return found == functions_.end() ? nullptr : found->get();
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
-void Module::erase_function(const Computation& function) {
-  std::erase_if(functions_, [&](const auto& owned) { return owned.get() == &function; });
+void Module::erase_functions(const std::unordered_set<const Computation*>& functions) {
+  for (const Computation* function : functions) by_name_.erase(function->name());
+  std::erase_if(functions_, [&](const auto& owned) { return functions.contains(owned.get()); });
 }
 
 Computation& Module::entry() const {

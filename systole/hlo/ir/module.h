@@ -12,7 +12,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,7 @@
 
 namespace systole::hlo {
 
+class Budget;
 class Builder;
 class Computation;
 class Instruction;
@@ -108,7 +111,7 @@ class Instruction {
   int num_regions() const { return static_cast<int>(regions_.size()); }
   Computation& region(int i = 0) const { return *regions_[static_cast<size_t>(i)]; }
   std::span<const std::unique_ptr<Computation>> regions() const { return regions_; }
-  // Appends an empty region.
+  // Appends an empty region. Errors: RESOURCE_EXHAUSTED if it were more than kMaxRegionDepth deep.
   Computation& add_region();
 
   // The instructions that use a result of this one, once per operand, in no particular order.
@@ -119,6 +122,8 @@ class Instruction {
   const Metadata& metadata() const { return metadata_; }
   void set_metadata(Metadata metadata) { metadata_ = std::move(metadata); }
 
+  int64_t weight() const { return weight_; }
+
   // Returns "from node 'x' at file.cc:41", for the end of an error message.
   std::string describe() const;
 
@@ -128,11 +133,17 @@ class Instruction {
   Instruction(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
               Attrs attrs);
 
+  // What it counts in a budget: more than one with many operands.
+  static int64_t weight_of(size_t num_operands) {
+    return 1 + static_cast<int64_t>(num_operands / 8);
+  }
+
   void drop_operands();
   void add_user(Instruction* user) { users_.push_back(user); }
   void remove_user(Instruction* user);
 
   Opcode opcode_;
+  int64_t weight_;  // of the operands that it was made with
   std::vector<Value> operands_;
   std::vector<TensorType> results_;
   Attrs attrs_;
@@ -144,6 +155,10 @@ class Instruction {
 };
 
 inline const TensorType& Value::type() const { return def->results()[static_cast<size_t>(index)]; }
+
+// Regions are nested at most this deep, so that code may recurse into them. Readers take less;
+// inlining adds the regions of callees to those around their calls.
+inline constexpr int kMaxRegionDepth = 128;
 
 // A function of a module or a region of an instruction: parameters, instructions ordered so that
 // every definition comes before its uses, and one `return` at the end.
@@ -158,6 +173,8 @@ class Computation {
   Module& module() const { return *module_; }
   // The instruction that owns this region; nullptr for a function.
   Instruction* owner() const { return owner_; }
+  // The number of instructions around this region; 0 for a function.
+  int depth() const { return depth_; }
   // Returns whether `other` is this computation or nested in a region of it.
   bool encloses(const Computation& other) const;
 
@@ -183,7 +200,7 @@ class Computation {
   const FunctionAttributes& attributes() const { return attributes_; }
 
   // Inserts before `before`, by default at the end. Infers and checks nothing; use Builder for
-  // that.
+  // that. Errors: RESOURCE_EXHAUSTED beyond the module's budget.
   Instruction* insert(Opcode opcode, std::vector<Value> operands, std::vector<TensorType> results,
                       Attrs attrs = NoAttrs{}, Instruction* before = nullptr);
   // Moves an instruction before another one of this computation.
@@ -210,6 +227,7 @@ class Computation {
   std::string name_;
   Module* module_;
   Instruction* owner_;
+  int depth_;
   std::list<std::unique_ptr<Instruction>> instructions_;
   std::vector<Instruction*> parameters_;
   Instruction* terminator_ = nullptr;
@@ -231,8 +249,8 @@ class Module {
   // Returns nullptr if there is no such function.
   Computation* find_function(std::string_view name) const;
   std::span<const std::unique_ptr<Computation>> functions() const { return functions_; }
-  // REQUIRES: no instruction calls it.
-  void erase_function(const Computation& function);
+  // REQUIRES: no instruction outside of them calls them.
+  void erase_functions(const std::unordered_set<const Computation*>& functions);
   // Errors: NOT_FOUND if there is no function "main".
   Computation& entry() const;
 
@@ -248,9 +266,13 @@ class Module {
 
   AttributeTexts attributes;
 
+  // What passes may still add; null while nothing is counted. Not copied by clone().
+  std::shared_ptr<Budget> budget;
+
  private:
   std::string name_;
   std::vector<std::unique_ptr<Computation>> functions_;
+  std::unordered_map<std::string_view, Computation*> by_name_;  // names of the functions
 };
 
 }  // namespace systole::hlo

@@ -11,15 +11,18 @@
 namespace systole::hlo {
 namespace {
 
-// Longer chains of calls are treated as recursion.
-constexpr int kMaxCallDepth = 64;
+// The functions that an instruction calls, each of which is looked at once.
+struct Called {
+  std::unordered_set<const Computation*> known;
+  std::vector<const Computation*> waiting;
+};
 
-bool is_pure(const Instruction& instruction, int calls);
+bool is_pure_itself(const Instruction& instruction, Called& called);
 
-bool is_pure(const Computation& computation, int calls) {
+bool is_pure(const Computation& computation, Called& called) {
   for (const Instruction* nested : computation.instructions()) {
     const bool structure = nested->is(Opcode::parameter) || nested == computation.terminator();
-    if (!structure && !is_pure(*nested, calls)) return false;
+    if (!structure && !is_pure_itself(*nested, called)) return false;
   }
   return true;
 }
@@ -56,14 +59,11 @@ double step_of(Value value, const Instruction& loop) {
   return adds ? number->as_double(0) : -number->as_double(0);
 }
 
-// Returns whether the condition is sure to become false: it is the constant false, or it compares a
-// counter with a bound that each iteration brings closer. Ignores overflow of the counter.
-bool becomes_false(Value condition, const Instruction& loop) {
-  const Instruction& def = *condition.def;
+// Returns whether one part of a condition is sure to become false: it is the constant false, or it
+// compares a counter with a bound that each iteration brings closer. Ignores overflow of the
+// counter.
+bool part_becomes_false(const Instruction& def, const Instruction& loop) {
   if (def.is(Opcode::constant)) return !def.attrs<ConstantAttrs>().value.item<bool>();
-  if (def.is(Opcode::and_)) {
-    return becomes_false(def.operand(0), loop) || becomes_false(def.operand(1), loop);
-  }
   if (!def.is(Opcode::compare)) return false;
   const ComparisonDirection direction = def.attrs<CompareAttrs>().direction;
   double step = step_of(def.operand(0), loop);
@@ -77,24 +77,41 @@ bool becomes_false(Value condition, const Instruction& loop) {
                                               : false;
 }
 
+bool becomes_false(Value condition, const Instruction& loop) {
+  // Conditions of more parts than these are as good as unknown.
+  constexpr int kMaxParts = 64;
+  std::vector<const Instruction*> parts{condition.def};
+  for (int seen = 0; !parts.empty() && seen < kMaxParts; ++seen) {
+    const Instruction& part = *parts.back();
+    parts.pop_back();
+    if (part_becomes_false(part, loop)) return true;
+    if (!part.is(Opcode::and_)) continue;
+    parts.push_back(part.operand(1).def);
+    parts.push_back(part.operand(0).def);
+  }
+  return false;
+}
+
 // Such a loop must stay: without it a program that never ends would end.
 bool may_be_endless(const Instruction& instruction) {
   return instruction.is(Opcode::while_) &&
          !becomes_false(instruction.region(0).results()[0], instruction);
 }
 
-bool is_pure(const Instruction& instruction, int calls) {
+// Adds the functions that must be pure as well to `called`.
+bool is_pure_itself(const Instruction& instruction, Called& called) {
   if (may_be_endless(instruction)) return false;
   if (instruction.traits().has(kPinned | kSideEffect | kTerminator)) return false;
   for (const auto& region : instruction.regions()) {
-    if (!is_pure(*region, calls)) return false;
+    if (!is_pure(*region, called)) return false;
   }
   const auto* custom_call = std::get_if<CustomCallAttrs>(&instruction.attrs());
   if (custom_call != nullptr) return !custom_call->has_side_effect || is_placement(instruction);
   const Module& module = instruction.parent().module();
   return std::ranges::all_of(callees(instruction.attrs()), [&](const std::string& name) {
     const Computation* callee = module.find_function(name);
-    return callee != nullptr && calls < kMaxCallDepth && is_pure(*callee, calls + 1);
+    if (callee != nullptr && called.known.insert(callee).second) called.waiting.push_back(callee);
+    return callee != nullptr;
   });
 }
 
@@ -132,7 +149,16 @@ class CaptureCollector {
 
 }  // namespace
 
-bool is_pure(const Instruction& instruction) { return is_pure(instruction, 0); }
+bool is_pure(const Instruction& instruction) {
+  Called called;
+  if (!is_pure_itself(instruction, called)) return false;
+  while (!called.waiting.empty()) {
+    const Computation* const next = called.waiting.back();
+    called.waiting.pop_back();
+    if (!is_pure(*next, called)) return false;
+  }
+  return true;
+}
 
 bool is_contextual(const Instruction& instruction) {
   if (instruction.traits().has(kContextual)) return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/hlo/ir/budget.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/analysis.h"
 #include "systole/hlo/passes/match.h"
@@ -55,12 +56,19 @@ std::vector<Tensor> fold(const Instruction& instruction) {
   return evaluate_if_cheap(instruction, known_operands(instruction));
 }
 
+bool fits_budget(std::span<const Tensor> values, const Module& module) {
+  if (module.budget == nullptr) return true;
+  int64_t bytes = 0;
+  for (const Tensor& value : values) bytes += value.byte_size();
+  return module.budget->take_constant(bytes);
+}
+
 bool fold_constants(Computation& computation) {
   bool changed = false;
   for (Instruction* instruction : computation.instructions()) {
     for (const auto& region : instruction->regions()) changed |= fold_constants(*region);
     const std::vector<Tensor> values = fold(*instruction);
-    if (values.empty()) continue;
+    if (values.empty() || !fits_budget(values, computation.module())) continue;
     Builder builder(computation, instruction);
     builder.set_metadata(instruction->metadata());
     std::vector<Value> constants;

@@ -11,6 +11,8 @@ namespace {
 
 // Far from where sums of 32-bit counters overflow.
 constexpr int64_t kMaxCounter = int64_t{1} << 30;
+// Sums and conditions of more terms, each counted as often as it is used, are as good as unknown.
+constexpr int kMaxTerms = 64;
 
 std::optional<int64_t> small_integer(Value value) {
   const Tensor* const constant = constant_of(value);
@@ -68,7 +70,8 @@ bool stays_within(const Linear& index, int64_t trips, int64_t rows) {
 
 LoopCounters::LoopCounters(const Instruction& loop) : loop_(loop) {
   find_counters();
-  trips_ = trips_of(loop.region(0).results()[0]);
+  int terms = kMaxTerms;
+  trips_ = trips_of(loop.region(0).results()[0], terms);
 }
 
 void LoopCounters::find_counters() {
@@ -90,14 +93,20 @@ void LoopCounters::find_counters() {
 }
 
 std::optional<Linear> LoopCounters::linear(Value value) const {
+  int terms = kMaxTerms;
+  return linear(value, terms);
+}
+
+std::optional<Linear> LoopCounters::linear(Value value, int& terms) const {
+  if (--terms < 0) return std::nullopt;
   if (const std::optional<int64_t> number = small_integer(value)) return Linear{*number, 0};
   if (is_parameter(value, loop_.region(0)) || is_parameter(value, loop_.region(1))) {
     return carried_[static_cast<size_t>(parameter_index(value))];
   }
   const bool adds = value.def->is(Opcode::add);
   if ((!adds && !value.def->is(Opcode::subtract)) || value.shape().rank() != 0) return std::nullopt;
-  const std::optional<Linear> a = linear(value.def->operand(0));
-  const std::optional<Linear> b = linear(value.def->operand(1));
+  const std::optional<Linear> a = linear(value.def->operand(0), terms);
+  const std::optional<Linear> b = linear(value.def->operand(1), terms);
   if (!a || !b) return std::nullopt;
   const int64_t sign = adds ? 1 : -1;
   return Linear{a->start + sign * b->start, a->step + sign * b->step};
@@ -110,11 +119,12 @@ std::optional<int> LoopCounters::parameter_of_step(int64_t step) const {
   return static_cast<int>(it - carried_.begin());
 }
 
-std::optional<int64_t> LoopCounters::trips_of(Value condition) const {
+std::optional<int64_t> LoopCounters::trips_of(Value condition, int& terms) const {
+  if (--terms < 0) return std::nullopt;
   if (condition.def->is(Opcode::compare)) return trips_of_comparison(*condition.def);
   if (!condition.def->is(Opcode::and_)) return std::nullopt;
-  const std::optional<int64_t> a = trips_of(condition.def->operand(0));
-  const std::optional<int64_t> b = trips_of(condition.def->operand(1));
+  const std::optional<int64_t> a = trips_of(condition.def->operand(0), terms);
+  const std::optional<int64_t> b = trips_of(condition.def->operand(1), terms);
   if (!a || !b) return std::nullopt;
   return std::min(*a, *b);
 }

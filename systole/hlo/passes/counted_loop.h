@@ -32,7 +32,8 @@ class LoopCounters {
 
  private:
   void find_counters();
-  std::optional<int64_t> trips_of(Value condition) const;
+  std::optional<Linear> linear(Value value, int& terms) const;
+  std::optional<int64_t> trips_of(Value condition, int& terms) const;
   std::optional<int64_t> trips_of_comparison(const Instruction& compare) const;
 
   const Instruction& loop_;

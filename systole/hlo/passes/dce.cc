@@ -174,25 +174,14 @@ class DeadCodeEliminator {
   }
 
   void erase_unreached_functions() {
-    std::unordered_set<const Computation*> reached;
-    reach(module_.entry(), reached);
-    std::vector<const Computation*> unreached;
+    const std::unordered_set<const Computation*> reached = reached_from(module_.entry());
+    std::unordered_set<const Computation*> unreached;
     for (const auto& function : module_.functions()) {
-      if (!reached.contains(function.get())) unreached.push_back(function.get());
+      if (!reached.contains(function.get())) unreached.insert(function.get());
     }
-    for (const Computation* function : unreached) module_.erase_function(*function);
-    changed_ |= !unreached.empty();
-  }
-
-  void reach(const Computation& computation, std::unordered_set<const Computation*>& reached) {
-    if (!reached.insert(&computation).second) return;
-    for (const Instruction* instruction : computation.instructions()) {
-      for (const auto& region : instruction->regions()) reach(*region, reached);
-      for (const std::string& name : callees(instruction->attrs())) {
-        const Computation* callee = module_.find_function(name);
-        if (callee != nullptr) reach(*callee, reached);
-      }
-    }
+    if (unreached.empty()) return;
+    module_.erase_functions(unreached);
+    changed_ = true;
   }
 
   Module& module_;

@@ -15,6 +15,8 @@
 namespace systole::hlo {
 namespace {
 
+// Code of an element is emitted recursively. Chains of cheap instructions alone can become as long.
+constexpr size_t kMaxMembers = 512;
 constexpr int kUnranked = std::numeric_limits<int>::max();
 
 size_t at(int i) { return static_cast<size_t>(i); }
@@ -138,6 +140,7 @@ int FusionGroups::code_of(int i) const {
 
 // A cheap instruction outside the group is stored in memory needlessly.
 bool FusionGroups::has_room(int i, int g) const {
+  if (groups_[at(g)].members.size() >= kMaxMembers) return false;
   const int code = code_of(i);
   return code == 0 || groups_[at(g)].code + code <= options_.max_code;
 }

@@ -2,57 +2,50 @@
 
 #include <unordered_set>
 
+#include "systole/hlo/ir/budget.h"
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
 namespace {
 
-class Inliner {
- public:
-  explicit Inliner(Module& module) : module_(module) {}
+bool stands_for_its_callee(const Instruction& instruction) {
+  return instruction.is(Opcode::call) || instruction.is(Opcode::composite);
+}
 
-  bool run() {
-    for (const auto& function : module_.functions()) visit_function(*function);
-    return changed_;
-  }
-
- private:
-  // Visits a callee before copying its body, so that copies contain no calls.
-  void visit_function(Computation& function) {
-    if (!started_.insert(&function).second) return;
-    visit(function);
-    finished_.insert(&function);
-  }
-
-  void visit(Computation& computation) {
-    for (Instruction* instruction : computation.instructions()) {
-      for (const auto& region : instruction->regions()) visit(*region);
-      const bool stands_for_its_callee =
-          instruction->is(Opcode::call) || instruction->is(Opcode::composite);
-      if (stands_for_its_callee) inline_call(*instruction);
+bool inline_calls_of(Computation& computation,
+                     const std::unordered_set<const Computation*>& finished) {
+  bool changed = false;
+  for (Instruction* instruction : computation.instructions()) {
+    for (const auto& region : instruction->regions()) {
+      changed |= inline_calls_of(*region, finished);
     }
-  }
-
-  void inline_call(Instruction& call) {
-    Computation* callee = module_.find_function(callees(call.attrs())[0]);
-    if (callee == nullptr) return;
-    visit_function(*callee);
-    if (!finished_.contains(callee)) return;
+    if (!stands_for_its_callee(*instruction)) continue;
+    const Module& module = computation.module();
+    const Computation* callee = module.find_function(callees(instruction->attrs())[0]);
+    if (callee == nullptr || !finished.contains(callee)) continue;
     ValueMap map;
-    for (int i = 0; i < callee->num_parameters(); ++i) map[callee->parameter(i)] = call.operand(i);
-    replace_and_erase(call, call.parent().inline_from(*callee, map, &call));
-    changed_ = true;
+    for (int i = 0; i < callee->num_parameters(); ++i) {
+      map[callee->parameter(i)] = instruction->operand(i);
+    }
+    replace_and_erase(*instruction, computation.inline_from(*callee, map, instruction));
+    changed = true;
   }
-
-  Module& module_;
-  std::unordered_set<const Computation*> started_;
-  std::unordered_set<const Computation*> finished_;
-  bool changed_ = false;
-};
+  return changed;
+}
 
 }  // namespace
 
-bool InlineCalls::run(Module& module) { return Inliner(module).run(); }
+bool InlineCalls::run(Module& module) {
+  const BudgetScope budget(module, name());
+  bool changed = false;
+  // Callees first, so that copies contain no calls.
+  std::unordered_set<const Computation*> finished;
+  for (Computation* function : callees_first(module)) {
+    changed |= inline_calls_of(*function, finished);
+    finished.insert(function);
+  }
+  return changed;
+}
 
 }  // namespace systole::hlo

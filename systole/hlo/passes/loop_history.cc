@@ -120,19 +120,27 @@ class Counterparts {
 
   // `a` of the earlier body, or from outside, against `b` of the later one.
   bool same_value(Value a, Value b) const {
+    for (;;) {
+      if (const std::optional<bool> answer = compared(a, b)) return *answer;
+      const Instruction* const p = match(a, Opcode::broadcast_in_dim);
+      const Instruction* const q = match(b, Opcode::broadcast_in_dim);
+      if (p == nullptr || q == nullptr || !same_function(*p, *q)) return false;
+      a = p->operand(0);
+      b = q->operand(0);
+    }
+  }
+
+  // Nothing if it depends on the operands.
+  std::optional<bool> compared(Value a, Value b) const {
     if (const Value counterpart = of(b)) return counterpart == a;
     if (a == b) return !earlier_.region(1).encloses(a.def->parent());
     if (const auto x = earlier_counters_.linear(a)) {
       const auto y = later_counters_.linear(b);
       return y && same_number(*x, *y);
     }
-    const Tensor* const x = constant_of(a);
-    const Tensor* const y = constant_of(b);
-    if (x != nullptr && y != nullptr) return structurally_equal(*a.def, *b.def);
-    const Instruction* const p = match(a, Opcode::broadcast_in_dim);
-    const Instruction* const q = match(b, Opcode::broadcast_in_dim);
-    return p != nullptr && q != nullptr && same_function(*p, *q) &&
-           same_value(p->operand(0), q->operand(0));
+    if (constant_of(a) != nullptr && constant_of(b) != nullptr)
+      return structurally_equal(*a.def, *b.def);
+    return std::nullopt;
   }
 
   // Whether both are equal in the iterations that access one row: `a` where the earlier loop writes

@@ -95,21 +95,42 @@ class Hoister {
     changed_ = true;
   }
 
+  // An operand that is not worth hoisting itself stays inside for its users there.
   void copy(Instruction& instruction) {
+    struct Frame {
+      Instruction* instruction;
+      std::vector<Value> inputs;  // those from inside
+      size_t next;
+    };
+    std::vector<Frame> stack;
+    const auto enter = [&](Instruction& x) { stack.push_back({&x, inputs_from_inside(x), 0}); };
+    enter(instruction);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next == top.inputs.size()) {
+        write_copy(*top.instruction, top.inputs);
+        stack.pop_back();
+      } else if (const Value input = top.inputs[top.next++]; !outside_.contains(input)) {
+        enter(*input.def);
+      }
+    }
+  }
+
+  std::vector<Value> inputs_from_inside(const Instruction& instruction) const {
+    std::vector<Value> inputs(instruction.operands().begin(), instruction.operands().end());
+    const std::vector<Value> captured = captures(instruction);
+    inputs.insert(inputs.end(), captured.begin(), captured.end());
+    std::erase_if(inputs, [&](const Value& value) { return is_outside(value); });
+    return inputs;
+  }
+
+  void write_copy(Instruction& instruction, std::span<const Value> inputs) {
     ValueMap map;
-    for (const Value& operand : instruction.operands()) add_copied(operand, map);
-    for (const Value& captured : captures(instruction)) add_copied(captured, map);
+    for (const Value& input : inputs) map[input] = outside_.at(input);
     Instruction* moved = copy_instruction(instruction, map, loop_.parent(), &loop_);
     for (int i = 0; i < instruction.num_results(); ++i) {
       outside_[instruction.result(i)] = moved->result(i);
     }
-  }
-
-  // An operand that is not worth hoisting itself stays inside for its users there.
-  void add_copied(Value value, ValueMap& map) {
-    if (is_outside(value)) return;
-    if (!outside_.contains(value)) copy(*value.def);
-    map[value] = outside_.at(value);
   }
 
   Instruction& loop_;

@@ -22,6 +22,8 @@ struct Bounds {
 constexpr Bounds kLight{1 << 20, 1 << 16};
 constexpr Bounds kHeavy{1 << 12, 1 << 12};
 constexpr Bounds kRegion{1 << 9, 1 << 9};
+// Of all values of one computation.
+constexpr int64_t kMaxBytes = 16 << 20;
 
 Bounds bounds_of(const Instruction& instruction) {
   if (instruction.traits().has(kElementwise | kIndexed)) return kLight;
@@ -58,8 +60,10 @@ class PartialEvaluation {
     }
     for (Instruction* instruction : computation.instructions()) {
       if (instruction->is(Opcode::parameter) || instruction == computation.terminator()) continue;
-      const std::vector<Tensor> results =
+      std::vector<Tensor> results =
           evaluate_if_cheap(*instruction, lookup(instruction->operands()));
+      for (const Tensor& result : results) bytes_ += result.byte_size();
+      if (bytes_ > kMaxBytes) results.clear();
       for (int i = 0; i < instruction->num_results(); ++i) {
         const bool known = !results.empty();
         values_[instruction->result(i)] = known ? results[static_cast<size_t>(i)] : Tensor();
@@ -79,6 +83,7 @@ class PartialEvaluation {
   }
 
   std::unordered_map<Value, Tensor, ValueHash> values_;
+  int64_t bytes_ = 0;  // of them
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/ir/budget.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/text/text.h"
 
@@ -86,6 +87,7 @@ Pipeline& Pipeline::add_fixed_point(std::unique_ptr<Pipeline> pipeline, int limi
 }
 
 bool Pipeline::run(Module& module) {
+  const BudgetScope budget(module, name_);
   if (options_.verify) verify_at(module, fmt::format("before pipeline '{}'", name_));
   timings_.clear();
   return run_steps(module);
@@ -143,6 +145,7 @@ bool Pipeline::run_pass(Pass& pass, Module& module) {
   bool changed = false;
   try {
     const tracing::Span span(std::string(pass.name()), tracing::Kind::compile);
+    const BudgetScope budget(module, pass.name());
     changed = pass.run(module);
   } catch (const Error& error) {
     throw error.with_context(fmt::format("in pass '{}'", pass.name()));

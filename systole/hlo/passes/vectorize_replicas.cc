@@ -73,6 +73,7 @@ ReplicatedModule vectorize_replicas(const Module& module, const ReplicaOptions& 
   ReplicatedModule result{.module = std::make_unique<Module>(module.name()),
                           .varying_parameters = varying_parameters(module, options),
                           .varying_results = {}};
+  result.module->budget = module.budget;
   const Computation& main = module.entry();
   for (const auto& function : module.functions()) {
     if (function.get() == &main) continue;

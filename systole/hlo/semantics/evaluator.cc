@@ -1,6 +1,7 @@
 #include "systole/hlo/semantics/evaluator.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include "systole/base/error.h"
@@ -66,6 +67,11 @@ const Tensor& Evaluator::lookup(Value value, const Environment& innermost) const
 
 std::vector<Tensor> Evaluator::run(const Computation& computation,
                                    std::span<const Tensor> arguments) const {
+  if (depth_ >= kMaxDepth) {
+    throw make_error(Code::resource_exhausted,
+                     "{}: calls and regions within each other, got more than {}, expected fewer",
+                     computation.name(), kMaxDepth);
+  }
   check_arguments(computation, arguments);
   Environment values;
   const Evaluator inner(this, &values);
@@ -132,18 +138,23 @@ std::vector<std::vector<Tensor>> evaluate_parallel(const Computation& function,
   std::vector<std::vector<Tensor>> results(count);
   {
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] {
-        Process process(grid, static_cast<int64_t>(i), rendezvous);
-        try {
-          results[i] = Evaluator(process).run(function, arguments[i]);
-          rendezvous.finish();
-        } catch (const Error& error) {
-          rendezvous.fail(error.with_context(place_of(process)));
-        } catch (const std::exception& error) {
-          rendezvous.fail(internal_error("{}: {}", place_of(process), error.what()));
-        }
-      });
+    const auto run_process = [&](size_t i) {
+      Process process(grid, static_cast<int64_t>(i), rendezvous);
+      try {
+        results[i] = Evaluator(process).run(function, arguments[i]);
+        rendezvous.finish();
+      } catch (const Error& error) {
+        rendezvous.fail(error.with_context(place_of(process)));
+      } catch (const std::exception& error) {
+        rendezvous.fail(internal_error("{}: {}", place_of(process), error.what()));
+      }
+    };
+    try {
+      for (size_t i = 0; i < count; ++i) threads.emplace_back(run_process, i);
+    } catch (const std::system_error& error) {
+      // Those that run would wait for the others.
+      rendezvous.fail(make_error(Code::resource_exhausted, "{}: threads, got {}, expected {}: {}",
+                                 function.name(), threads.size(), count, error.what()));
     }
   }
   if (rendezvous.failure()) throw Error(*rendezvous.failure());

@@ -17,13 +17,16 @@ namespace systole::hlo {
 // threads may evaluate a module at once, each with its own Evaluator.
 class Evaluator {
  public:
+  static constexpr int kMaxDepth = 512;
+
   // Evaluates as the only process: collective ops have groups of one.
   Evaluator() : own_process_(std::make_shared<Process>()), process_(own_process_.get()) {}
   // Evaluates as `process`, which must outlive the evaluator.
   explicit Evaluator(Process& process) : process_(&process) {}
 
   // Returns the results of `computation`. Errors: INVALID_ARGUMENT if number or types of the
-  // arguments differ from the parameters; those of the instructions, with their source.
+  // arguments differ from the parameters; RESOURCE_EXHAUSTED for more than kMaxDepth calls and
+  // regions within each other; those of the instructions, with their source.
   std::vector<Tensor> run(const Computation& computation, std::span<const Tensor> arguments) const;
   // Runs a region of the instruction being evaluated. The region sees the values around it.
   std::vector<Tensor> run_region(const Computation& region,
@@ -45,13 +48,17 @@ class Evaluator {
  private:
   using Environment = std::unordered_map<Value, Tensor, ValueHash>;
   Evaluator(const Evaluator* outer, const Environment* environment)
-      : process_(outer->process_), outer_(outer), environment_(environment) {}
+      : process_(outer->process_),
+        outer_(outer),
+        environment_(environment),
+        depth_(outer->depth_ + 1) {}
   const Tensor& lookup(Value value, const Environment& innermost) const;
 
   std::shared_ptr<Process> own_process_;
   Process* process_;
   const Evaluator* outer_ = nullptr;
   const Environment* environment_ = nullptr;
+  int depth_ = 0;  // of calls and regions
 };
 
 // Runs the function on all processes of `grid` in lockstep, one thread each, and returns the

@@ -25,7 +25,7 @@ class Verifier {
       check_computation(*function);
     }
     for (const auto& function : module_.functions()) check_users(*function);
-    for (const auto& function : module_.functions()) check_recursion(*function);
+    check_recursion();
     check_aliases();
   }
 
@@ -153,27 +153,11 @@ class Verifier {
   }
 
   // Recursion would never end.
-  void check_recursion(const Computation& function) {
-    if (finished_.contains(&function)) return;
-    if (!entered_.insert(&function).second) {
+  void check_recursion() const {
+    if (const Computation* function = find_recursion(module_)) {
       throw invalid_argument("call: callee, got '{}' from within itself, expected no recursion",
-                             function.name());
+                             function->name());
     }
-    for (const Computation* callee : called_from(function)) check_recursion(*callee);
-    finished_.insert(&function);
-  }
-
-  std::vector<const Computation*> called_from(const Computation& computation) const {
-    std::vector<const Computation*> result;
-    for (const Instruction* instruction : computation.instructions()) {
-      for (const std::string& callee : callees(instruction->attrs())) {
-        result.push_back(module_.find_function(callee));
-      }
-      for (const auto& region : instruction->regions()) {
-        for (const Computation* callee : called_from(*region)) result.push_back(callee);
-      }
-    }
-    return result;
   }
 
   void check_aliases() {
@@ -206,8 +190,6 @@ class Verifier {
   bool located_ = false;
   std::unordered_set<const Instruction*> visible_;
   Users uses_;
-  std::unordered_set<const Computation*> entered_;
-  std::unordered_set<const Computation*> finished_;
 };
 
 }  // namespace

@@ -151,13 +151,14 @@ void Lexer::move_to(size_t offset) {
 }
 
 void Lexer::charge(size_t offset, int64_t bytes) {
-  constexpr int64_t kMax = int64_t{1} << 30;
-  if (bytes <= kMax - memory_) {
+  constexpr int64_t kFree = int64_t{32} << 20;
+  constexpr int64_t kForEachByte = 512;
+  const int64_t left = kFree + kForEachByte * static_cast<int64_t>(text_.size()) - memory_;
+  if (bytes <= left) {
     memory_ += bytes;
     return;
   }
-  throw error_at(offset,
-                 fmt::format("constant, got {} bytes, expected at most {}", bytes, kMax - memory_));
+  throw error_at(offset, fmt::format("constant, got {} bytes, expected at most {}", bytes, left));
 }
 
 Token Lexer::take() {
@@ -196,16 +197,25 @@ void Lexer::expect_word(std::string_view word, std::string_view what) {
 
 void Lexer::skip_balanced(char open, char close) {
   const size_t begin = position();
-  int depth = 0;
+  if (const auto known = balanced_.find(begin); known != balanced_.end()) {
+    const Balanced found = known->second;
+    seek(found.next);
+    end_ = found.end;
+    return;
+  }
+  std::vector<size_t> opened;
   do {
     if (token_.is(TokenKind::end)) {
       throw error_at(
           begin, fmt::format("'{}', got the end of the text, expected a '{}' for it", open, close));
     }
-    if (token_.is(open)) ++depth;
-    if (token_.is(close)) --depth;
+    if (token_.is(open)) opened.push_back(position());
+    const bool closes = token_.is(close);
     take();
-  } while (depth > 0);
+    if (!closes || opened.empty()) continue;
+    if (opened.size() > 1) balanced_[opened.back()] = {position(), end_};
+    opened.pop_back();
+  } while (!opened.empty());
 }
 
 std::string Lexer::place(size_t offset) const {

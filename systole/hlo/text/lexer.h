@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "systole/base/error.h"
 
@@ -59,7 +60,8 @@ class Lexer {
   size_t last_end() const { return end_; }
 
   // Counts memory that the text requests beyond its own size (a constant of equal elements, a type
-  // by an alias). Errors: INVALID_ARGUMENT at `offset` above 1 GiB in total.
+  // by an alias). Errors: INVALID_ARGUMENT at `offset` above 32 MiB and 512 bytes for each byte of
+  // the text in total.
   void charge(size_t offset, int64_t bytes);
 
   // Takes the next token if it matches, and returns whether it did.
@@ -82,7 +84,8 @@ class Lexer {
   // Skips the resources from their '{' on. Errors: INVALID_ARGUMENT if they are malformed.
   void skip_resources();
 
-  // Skips from an opening token to its closing one.
+  // Skips from an opening token to its closing one. Remembers the pairs in between, so that regions
+  // within regions are not read again at each level.
   void skip_balanced(char open, char close);
 
   const std::string& file() const { return file_; }
@@ -112,6 +115,11 @@ class Lexer {
   std::unordered_map<std::string_view, size_t> aliases_;
   std::unordered_map<std::string, size_t> resources_;
   size_t end_ = 0;  // of the last token taken
+  struct Balanced {
+    size_t next;  // token after the closing one
+    size_t end;   // of the closing one
+  };
+  std::unordered_map<size_t, Balanced> balanced_;  // by offset of the opening token
 };
 
 // Returns the offset of the next line `// -----`, which separates modules; the text's end if there

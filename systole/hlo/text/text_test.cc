@@ -465,7 +465,7 @@ const BadText kBad[] = {
     {"huge_constant", kConstant + "dense<0> : tensor<1073741825xi8>} : () -> tensor<f32>",
      "2:6: stablehlo.constant: result types, got (f32[]), expected (s8[1073741825])"},
     {"huge_check", "check.expect_eq_const %a, dense<0> : tensor<1073741825xi8>",
-     "2:27: constant, got 1073741825 bytes, expected at most 1073741824"},
+     "2:27: constant, got 1073741825 bytes, expected at most 336"},
     {"too_few_elements", constant("dense<[1.0]> : tensor<2xf32>"),
      "2:44: dense elements, got 1 in a list, expected 2 for tensor<2xf32>"},
     {"too_many_elements", constant("dense<[1.0, 2.0, 3.0]> : tensor<2xf32>"),

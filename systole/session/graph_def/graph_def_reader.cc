@@ -25,6 +25,10 @@ constexpr int64_t kMaxExpanded = int64_t{1} << 27;
 constexpr int64_t kElementsAnOutput = 64;
 // Functions in functions.
 constexpr int kMaxFunctionDepth = 100;
+// A function is imported for each use. All uses together have at most so many nodes, and so many
+// for each node of the message.
+constexpr int64_t kMinFunctionNodes = 100'000;
+constexpr int64_t kMaxUses = 64;
 
 // "node", "node:2" or "^node" of an input; in a function "node:product:0".
 struct Reference {
@@ -74,6 +78,7 @@ struct ImportState {
   const ImportOptions& options;
   std::map<std::string, Variable> variables = {};
   int64_t expanded = 0;
+  int64_t function_nodes = 0;
   int depth = 0;
 
   void expand(std::string_view what, int64_t elements) {
@@ -85,6 +90,19 @@ struct ImportState {
                      "{}: constants and outputs, got more than {} elements that are not in the "
                      "message, expected fewer",
                      what, kMaxExpanded);
+  }
+
+  void add_function(std::string_view what, const tensorflow::FunctionDef& function) {
+    function_nodes += function.node_def_size();
+    int64_t limit = kMinFunctionNodes + kMaxUses * message.node_size();
+    for (const auto& each : message.library().function()) {
+      limit += kMaxUses * each.node_def_size();
+    }
+    if (function_nodes <= limit) return;
+    throw make_error(Code::resource_exhausted,
+                     "{}: nodes of functions, counted for each use, got more than {} at '{}', "
+                     "expected fewer",
+                     what, limit, function.signature().name());
   }
 };
 
@@ -360,6 +378,7 @@ class NodeImporter {
       throw invalid_argument("{}: arguments of function '{}', got {}, expected {}", what, name,
                              args.size(), declared.size() + captured.size());
     }
+    state_.add_function(what, *it);
     ++state_.depth;
     auto function = build_function(*it, declared, captured);
     --state_.depth;

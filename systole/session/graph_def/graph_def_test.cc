@@ -80,6 +80,48 @@ TEST(GraphDefTest, AGraphWithGradientsAndFunctionsIsWritten) {
   }
 }
 
+// The function of a branch calls the next one twice, and so on.
+TEST(GraphDefTest, FunctionsThatDoubleAreRefused) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output x = placeholder(DType::f32, {}, "x");
+  const auto leaf = [&] { return x * 3.0F; };
+  cond(x > 1.0F, [&] { return cond(x > 2.0F, leaf, leaf); }, leaf, {.name = "y"});
+  auto message = to_graph_def(graph);
+  const auto function = [&](const std::string& name) {
+    for (auto& each : *message->mutable_library()->mutable_function()) {
+      if (each.signature().name() == name) return &each;
+    }
+    throw not_found("{}: function", name);
+  };
+  const auto branches_of = [](auto& nodes) {
+    for (auto& node : nodes) {
+      if (node.attr().contains("then_branch")) return node.mutable_attr();
+    }
+    throw not_found("branches");
+  };
+  const auto call_twice = [](auto& attrs, const std::string& name) {
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      attrs[branch].mutable_func()->set_name(name);
+    }
+  };
+  auto& top = *branches_of(*message->mutable_node());
+  const tensorflow::FunctionDef outer = *function(top["then_branch"].func().name());
+  constexpr int kLevels = 40;
+  for (int i = 0; i < kLevels; ++i) {
+    tensorflow::FunctionDef copy = outer;
+    copy.mutable_signature()->set_name("f" + std::to_string(i));
+    if (i + 1 < kLevels)
+      call_twice(*branches_of(*copy.mutable_node_def()), "f" + std::to_string(i + 1));
+    *message->mutable_library()->add_function() = copy;
+  }
+  call_twice(top, "f0");
+  Graph imported;
+  const GraphScope imported_scope(imported);
+  EXPECT_THAT(error_of([&] { import_graph_def(*message, {}); }),
+              ::testing::HasSubstr("nodes of functions, counted for each use, got more than "));
+}
+
 // What is written and read again computes the same.
 TEST(GraphDefTest, ComesBack) {
   Graph graph;

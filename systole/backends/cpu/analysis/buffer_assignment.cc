@@ -17,6 +17,9 @@ namespace {
 // Values that lie in the same memory.
 struct Buffer {
   std::vector<Value> values;
+  // Once lifetimes are final: by value, which are ordered by their begin, the last end of a
+  // lifetime up to there. A chain of steps that compute in place has as many values as steps.
+  std::vector<int> last_end;
   std::optional<Slice> fixed;
   bool writable = true;
   int64_t bytes = 0;
@@ -66,7 +69,11 @@ class BufferPlanner {
   void join(int a, int b);
   bool try_join(Value a, Value b);
   bool interfere(const Buffer& a, const Buffer& b) const;
+  bool interfere(const Buffer& a, Value b) const;
   bool interfere(Value a, Value b) const;
+  int begin_of(Value value) const { return liveness_.lifetime(value).front().begin; }
+  int end_of(Value value) const { return liveness_.lifetime(value).back().end; }
+  void order_by_time(Buffer& buffer, size_t first_changed) const;
   bool written_over(Value read, Value written) const;
   bool starts_loop(Value first, Value state) const;
   Slice staging(int64_t bytes);
@@ -117,8 +124,27 @@ void BufferPlanner::join(int a, int b) {
   into.writable = into.writable && from.writable;
   into.bytes = std::max(into.bytes, from.bytes);
   for (const Value& value : from.values) buffer_of_[value] = a;
+  const size_t before = into.values.size();
   into.values.insert(into.values.end(), from.values.begin(), from.values.end());
+  if (!into.last_end.empty()) order_by_time(into, before);
   from.values.clear();
+}
+
+// Puts the values from `first_changed` on, which are in order, among those before, which are too.
+void BufferPlanner::order_by_time(Buffer& buffer, size_t first_changed) const {
+  const auto begins = [this](const Value& value) { return begin_of(value); };
+  const auto middle = buffer.values.begin() + static_cast<std::ptrdiff_t>(first_changed);
+  const auto place =
+      middle == buffer.values.end()
+          ? middle
+          : std::ranges::upper_bound(buffer.values.begin(), middle, begins(*middle), {}, begins);
+  std::ranges::inplace_merge(place, middle, buffer.values.end(), {}, begins);
+  const auto from = static_cast<size_t>(place - buffer.values.begin());
+  buffer.last_end.resize(buffer.values.size());
+  for (size_t i = from; i < buffer.values.size(); ++i) {
+    const int end = end_of(buffer.values[i]);
+    buffer.last_end[i] = i == 0 ? end : std::max(end, buffer.last_end[i - 1]);
+  }
 }
 
 // `state` is a loop's, and takes over the memory of its first value.
@@ -164,10 +190,19 @@ bool BufferPlanner::interfere(Value a, Value b) const {
 }
 
 bool BufferPlanner::interfere(const Buffer& a, const Buffer& b) const {
-  for (const Value& x : a.values) {
-    for (const Value& y : b.values) {
-      if (interfere(x, y)) return true;
-    }
+  return std::ranges::any_of(b.values, [&](const Value& y) { return interfere(a, y); });
+}
+
+bool BufferPlanner::interfere(const Buffer& a, Value b) const {
+  if (a.last_end.empty()) {
+    return std::ranges::any_of(a.values, [&](const Value& x) { return interfere(x, b); });
+  }
+  // Only those that begin before its end and do not end before its begin.
+  const auto behind = std::ranges::upper_bound(a.values, end_of(b), {},
+                                               [this](const Value& x) { return begin_of(x); });
+  for (auto i = static_cast<size_t>(behind - a.values.begin()); i > 0; --i) {
+    if (a.last_end[i - 1] < begin_of(b)) return false;
+    if (interfere(a.values[i - 1], b)) return true;
   }
   return false;
 }
@@ -257,6 +292,10 @@ void BufferPlanner::join_branches() {
 }
 
 void BufferPlanner::join_in_place() {
+  for (Buffer& buffer : buffers_) {
+    std::ranges::stable_sort(buffer.values, {}, [this](const Value& v) { return begin_of(v); });
+    order_by_time(buffer, 0);
+  }
   for (const Instruction* x : liveness_.program()) {
     if (has_programs(*x)) continue;
     for (int r = 0; r < x->num_results(); ++r) {

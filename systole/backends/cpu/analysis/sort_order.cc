@@ -15,8 +15,11 @@ bool is_compare(const Instruction& x, ComparisonDirection direction) {
   return x.is(Opcode::compare) && x.attrs<hlo::CompareAttrs>().direction == direction;
 }
 
-// `right` is computed from right elements as `left` is from the left ones.
-bool mirrored(Value left, Value right) {
+// Larger comparators are called as they are.
+constexpr int kMaxPairs = 256;
+
+bool mirrored(Value left, Value right, int& pairs) {
+  if (--pairs < 0) return false;
   const Instruction& a = *left.def;
   const Instruction& b = *right.def;
   if (a.opcode() != b.opcode() || left.index != right.index || left.type() != right.type())
@@ -29,9 +32,15 @@ bool mirrored(Value left, Value right) {
   if (!a.is(Opcode::constant) && !a.traits().has(hlo::kElementwise)) return false;
   if (a.attrs() != b.attrs() || a.num_operands() != b.num_operands()) return false;
   for (int i = 0; i < a.num_operands(); ++i) {
-    if (!mirrored(a.operand(i), b.operand(i))) return false;
+    if (!mirrored(a.operand(i), b.operand(i), pairs)) return false;
   }
   return true;
+}
+
+// `right` is computed from right elements as `left` is from the left ones.
+bool mirrored(Value left, Value right) {
+  int pairs = kMaxPairs;
+  return mirrored(left, right, pairs);
 }
 
 std::optional<SortOrder> match_comparison(const Instruction& x) {

@@ -1,11 +1,37 @@
 #include "systole/backends/cpu/codegen/elements.h"
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "systole/base/error.h"
 
 namespace systole::cpu {
 
 using hlo::Instruction;
 using hlo::Value;
+
+namespace {
+
+// The values of a large region on which `wanted` depend, operands first. None of a small one, where
+// the order in which the recursion meets them is as good.
+std::vector<Value> needed_values(const hlo::Computation& region, std::span<const Value> wanted) {
+  constexpr int kLarge = 256;
+  if (region.num_instructions() <= kLarge) return {};
+  std::unordered_set<const Instruction*> needed;
+  for (const Value& value : wanted) needed.insert(value.def);
+  std::vector<Instruction*> program = region.instructions();
+  std::ranges::reverse(program);
+  std::vector<Value> values;
+  for (Instruction* x : program) {
+    if (!needed.contains(x) || x->is(hlo::Opcode::parameter)) continue;
+    for (const Value& operand : x->operands()) needed.insert(operand.def);
+    values.push_back(x->result());
+  }
+  std::ranges::reverse(values);
+  return values;
+}
+
+}  // namespace
 
 void throw_cannot_lower(const Instruction& x) {
   std::string types;
@@ -111,6 +137,8 @@ std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
   for (int i = 0; i < region.num_parameters(); ++i) {
     arguments_[region.parameter(i)] = arguments[static_cast<size_t>(i)];
   }
+  // Operands first: emission recurses from a value to its operands, as deep as those are not known.
+  for (const Value& value : needed_values(region, wanted)) element(value, scalar_index());
   std::vector<llvm::Value*> results;
   for (const Value& value : wanted) results.push_back(element(value, scalar_index()));
   arguments_ = outer_arguments;

@@ -6,6 +6,7 @@
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -68,10 +69,19 @@ std::string bitcode_of(const llvm::Module& module) {
   return std::move(stream.str());
 }
 
+// LLVM would end the process. (Code of LLVM that such an exception passes leaks what it holds.)
+void make_errors_exceptions() {
+  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  llvm::install_fatal_error_handler(
+      [](void*, const char* reason, bool) { throw internal_error("LLVM: {}", reason); });
+}
+
 class Code : public CompiledCode {
  public:
-  Code(orc::LLJIT& jit, orc::JITDylib& library, MainFunction main, int64_t bytes)
-      : jit_(jit), library_(library), main_(main), bytes_(bytes) {}
+  // Removes the library from the JIT when it is destroyed.
+  Code(orc::LLJIT& jit, orc::JITDylib& library, int64_t bytes)
+      : jit_(jit), library_(library), bytes_(bytes) {}
+  void set_main(MainFunction main) { main_ = main; }
   ~Code() override { llvm::consumeError(jit_.getExecutionSession().removeJITDylib(library_)); }
   MainFunction main() const override { return main_; }
   int64_t code_bytes() const override { return bytes_; }
@@ -79,7 +89,7 @@ class Code : public CompiledCode {
  private:
   orc::LLJIT& jit_;
   orc::JITDylib& library_;
-  MainFunction main_;
+  MainFunction main_ = nullptr;
   int64_t bytes_;
 };
 
@@ -89,6 +99,7 @@ class OrcJit : public Jit {
     static const bool initialized = [] {
       llvm::InitializeNativeTarget();
       llvm::InitializeNativeTargetAsmPrinter();
+      make_errors_exceptions();
       return true;
     }();
     static_cast<void>(initialized);
@@ -195,12 +206,12 @@ class OrcJit : public Jit {
 
   std::unique_ptr<CompiledCode> load(const std::string& objects) {
     auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
+    auto code = std::make_unique<Code>(*jit_, library, static_cast<int64_t>(objects.size()));
     library.addToLinkOrder(*runtime_);
     for (const std::string_view object : split_objects(objects))
       check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(object)));
-    const auto address = unwrap(jit_->lookup(library, "main"));
-    return std::make_unique<Code>(*jit_, library, address.toPtr<MainFunction>(),
-                                  static_cast<int64_t>(objects.size()));
+    code->set_main(unwrap(jit_->lookup(library, "main")).toPtr<MainFunction>());
+    return code;
   }
 
   HostTarget target_;

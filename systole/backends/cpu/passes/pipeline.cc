@@ -7,6 +7,7 @@
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/thin_dots.h"
 #include "systole/backends/cpu/passes/upcast_dots.h"
+#include "systole/hlo/ir/budget.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -41,6 +42,7 @@ bool at_end(const hlo::Instruction& x) {
 std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
                                              const runtime::CompileOptions& options) {
   auto copy = module.clone();
+  copy->budget = std::make_shared<hlo::Budget>(*copy);
   const runtime::ProcessGroup* const processes = options.processes;
   const bool alone = options.num_replicas == 1 && (processes == nullptr || processes->size() == 1);
   if (alone && !hlo::uses_replicas(*copy)) return copy;
@@ -55,6 +57,7 @@ std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
   if (processes != nullptr) {
     replicas.processes = hlo::ProcessSpan{.count = processes->size(), .index = processes->rank()};
   }
+  copy->budget->start_pass("vectorize_replicas");
   return hlo::vectorize_replicas(*copy, replicas).module;
 }
 

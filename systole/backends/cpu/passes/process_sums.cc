@@ -184,12 +184,6 @@ void move_starts(Computation& program, const std::vector<Instruction*>& starts) 
   }
 }
 
-// A call of kFinishSums, or a part of its result.
-bool can_wait(const Instruction& x) {
-  if (calls(x, kFinishSums)) return true;
-  return (x.is(Opcode::reshape) || x.is(Opcode::slice)) && can_wait(*x.operand(0).def);
-}
-
 // Writes a program again, with what can wait before its first use.
 class LateFinishes {
  public:
@@ -200,8 +194,11 @@ class LateFinishes {
     std::erase_if(order, [&](const Instruction* x) {
       return x == program_.terminator() || x->is(Opcode::parameter);
     });
+    // Calls of kFinishSums, and parts of their results.
     for (const Instruction* x : order) {
-      if (can_wait(*x)) waiting_.insert(x);
+      const bool is_part =
+          (x->is(Opcode::reshape) || x->is(Opcode::slice)) && waiting_.contains(x->operand(0).def);
+      if (calls(*x, kFinishSums) || is_part) waiting_.insert(x);
     }
     for (Instruction* x : order) {
       if (!waiting_.contains(x)) write(*x);
@@ -214,10 +211,20 @@ class LateFinishes {
  private:
   void write(Instruction& x) {
     waiting_.erase(&x);
-    for (const Value& value : reads(x)) {
-      if (waiting_.contains(value.def)) write(*value.def);
+    std::vector<Instruction*> stack{&x};
+    while (!stack.empty()) {
+      Instruction* const top = stack.back();
+      const auto values = reads(*top);
+      const auto next = std::ranges::find_if(
+          values, [&](const Value& value) { return waiting_.contains(value.def); });
+      if (next == values.end()) {
+        program_.move_before(top, program_.terminator());
+        stack.pop_back();
+      } else {
+        waiting_.erase(next->def);
+        stack.push_back(next->def);
+      }
     }
-    program_.move_before(&x, program_.terminator());
   }
 
   Computation& program_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/hlo/ir/budget.h"
 #include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/semantics/quantized.h"
 
@@ -33,6 +34,7 @@ void unroll(hlo::Computation& main, hlo::Instruction& loop, int64_t steps) {
 }  // namespace
 
 bool unroll_loops(hlo::Module& module) {
+  const hlo::BudgetScope budget(module, "unroll_loops");
   bool changed = false;
   hlo::Computation& main = module.entry();
   for (hlo::Instruction* op : main.instructions()) {

@@ -25,12 +25,17 @@ Replacement concatenate_of_empty(Instruction& op, Builder& builder) {
 }
 
 // concatenate(concatenate(x, y), z) -> concatenate(x, y, z) along the same axis: each element is
-// copied once.
+// copied once. An inner one that is used again keeps its operands, and they must not double at each
+// level of a chain: only short ones are taken apart.
 Replacement concatenate_of_concatenate(Instruction& op, Builder& builder) {
+  constexpr int kShort = 16;
   std::vector<Value> parts;
   for (const Value& part : op.operands()) {
     const Instruction* inner = match(part, Opcode::concatenate);
-    if (inner != nullptr && inner->attrs<ConcatenateAttrs>() == op.attrs<ConcatenateAttrs>()) {
+    const bool grows =
+        inner != nullptr && inner->users().size() > 1 && inner->num_operands() > kShort;
+    if (!grows && inner != nullptr &&
+        inner->attrs<ConcatenateAttrs>() == op.attrs<ConcatenateAttrs>()) {
       parts.insert(parts.end(), inner->operands().begin(), inner->operands().end());
     } else {
       parts.push_back(part);

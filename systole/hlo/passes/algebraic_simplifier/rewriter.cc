@@ -42,13 +42,28 @@ class Rewriter {
     }
   }
 
-  // A rule's new instructions are reached from its replacement.
+  // A rule's new instructions are reached from its replacement, operands first. A chain of them may
+  // be long: a rule may inline a region.
   void discover_new(Value value) {
-    if (known_.contains(value.def)) return;
-    known_.insert(value.def);
-    for (const Value& operand : value.def->operands()) discover_new(operand);
-    for (const auto& region : value.def->regions()) discover(*region);
-    enqueue(*value.def);
+    struct Frame {
+      Instruction* instruction;
+      int next_operand;
+    };
+    std::vector<Frame> stack;
+    const auto enter = [&](Instruction* instruction) {
+      if (known_.insert(instruction).second) stack.push_back({instruction, 0});
+    };
+    enter(value.def);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next_operand < top.instruction->num_operands()) {
+        enter(top.instruction->operand(top.next_operand++).def);
+        continue;
+      }
+      for (const auto& region : top.instruction->regions()) discover(*region);
+      enqueue(*top.instruction);
+      stack.pop_back();
+    }
   }
 
   void visit(Instruction& instruction) {
