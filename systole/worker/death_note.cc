@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -57,6 +58,13 @@ void install_fatal_handlers() {
   }
 }
 
+// Others may have put a file there for this process to empty.
+bool is_own_file(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+         status.st_nlink == 1;
+}
+
 std::string read_all(int file) {
   std::string text(1024, '\0');
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
@@ -85,15 +93,26 @@ std::string note_of(const std::string& text) {
 
 }  // namespace
 
+void DeathNote::add(std::string_view how) const {
+  if (file_ < 0) return;
+  const std::string line = std::string(how) + "\n";
+  if (::write(file_, line.data(), line.size()) < 0) return;
+}
+
 DeathNote::DeathNote(const std::string& folder) {
   if (folder.empty()) return;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   path_ = folder + "/worker";
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file_ < 0) {
     throw make_error(Code::unavailable, "worker: state folder, got '{}': {}", folder,
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
+  }
+  if (!is_own_file(file_)) {
+    ::close(file_);
+    throw failed_precondition("worker: state file, got '{}', expected a regular file of this user",
+                              path_);
   }
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(file_);

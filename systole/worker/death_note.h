@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace systole::worker {
 
@@ -12,11 +13,15 @@ class DeathNote {
   // Makes the folder, reads what the last worker left, and installs handlers of SIGSEGV, SIGBUS,
   // SIGFPE, SIGILL and SIGABRT that write the note before the process ends. Without a folder it
   // does nothing. One at a time in a process. Errors: UNAVAILABLE for a folder that cannot be
-  // written; FAILED_PRECONDITION if another worker that runs has it.
+  // written; FAILED_PRECONDITION if another worker that runs has it, and for a file in it that is a
+  // link, no regular file or another user's.
   explicit DeathNote(const std::string& folder);
   ~DeathNote();  // the worker shuts down as it should
   DeathNote(const DeathNote&) = delete;
   DeathNote& operator=(const DeathNote&) = delete;
+
+  // Writes how this worker ends, for ends that are none of these signals.
+  void add(std::string_view how) const;
 
   // "the worker of 2026-11-24 13:00:00, process 17, was ended by SIGSEGV"; "" if the last one shut
   // down.

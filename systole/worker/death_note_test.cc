@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
@@ -44,6 +46,36 @@ TEST(DeathNote, TellsHowTheLastWorkerEnded) {
       },
       path);
   EXPECT_THAT(DeathNote(path).of_last(), HasSubstr("without a note"));
+}
+
+TEST(DeathNote, FollowsNoLink) {
+  const systole::testing::TempFolder folder;
+  const std::string precious = folder.path() + "/precious";
+  std::ofstream(precious) << "data";
+  for (const bool hard : {false, true}) {
+    const std::string state = folder.path() + (hard ? "/hard" : "/soft");
+    std::filesystem::create_directory(state);
+    if (hard) {
+      std::filesystem::create_hard_link(precious, state + "/worker");
+    } else {
+      std::filesystem::create_symlink(precious, state + "/worker");
+    }
+    EXPECT_THAT(systole::testing::error_of([&] { DeathNote note(state); }),
+                HasSubstr("worker: state"));
+  }
+  EXPECT_EQ(std::filesystem::file_size(precious), 4U);
+}
+
+TEST(DeathNote, SaysWhyAWorkerEndedItself) {
+  const systole::testing::TempFolder folder;
+  in_another_process(
+      [](const std::string& where) {
+        const DeathNote note(where);
+        note.add("ended because of a test");
+        ::_exit(75);
+      },
+      folder.path());
+  EXPECT_THAT(DeathNote(folder.path()).of_last(), HasSubstr(", ended because of a test"));
 }
 
 TEST(DeathNote, BelongsToOneWorker) {

@@ -1,26 +1,127 @@
 #include "systole/worker/server_credentials.h"
 
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
+#include <grpc/grpc_security.h>
 
-#include <filesystem>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/io/http/openssl.h"
+#include "systole/worker/certificate.h"
 #include "systole/worker/protocol/address.h"
 
 namespace systole::worker {
 namespace {
 
-void check_file(const std::string& what, const std::string& path) {
-  if (std::filesystem::exists(path)) return;
-  throw not_found("worker: {}, got '{}', which does not exist", what, path);
+// Off loopback anybody may guess.
+constexpr size_t kMinTokenBytes = 16;
+
+std::string read_file(const std::string& what, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw not_found("worker: {}, got '{}', which does not exist", what, path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
+
+struct Pem {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+  bool operator==(const Pem&) const = default;
+};
+
+// Reads and checks the files.
+Pem read_pem(const WorkerTls& tls) {
+  Pem pem{.certificate = read_file("certificate", tls.certificate),
+          .key = read_file("key", tls.key)};
+  if (!tls.client_ca.empty()) pem.client_ca = read_file("authority of clients", tls.client_ca);
+  check_key_pair(pem.certificate, pem.key, tls.certificate, tls.key);
+  if (!tls.client_ca.empty()) check_certificates(pem.client_ca, tls.client_ca);
+  return pem;
+}
+
+// Certificates of files that may change. When the new ones cannot be used, the old ones stay.
+class TlsCredentials final : public grpc::ServerCredentials {
+ public:
+  explicit TlsCredentials(const WorkerTls& tls) : tls_(tls), pem_(read_pem(tls)) {
+    credentials_ = grpc_ssl_server_credentials_create_with_options(
+        grpc_ssl_server_credentials_create_options_using_config_fetcher(
+            tls.client_ca.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                  : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY,
+            fetch, this));
+  }
+  ~TlsCredentials() override { grpc_server_credentials_release(credentials_); }
+  TlsCredentials(const TlsCredentials&) = delete;
+  TlsCredentials& operator=(const TlsCredentials&) = delete;
+
+  void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {}
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  int AddPortToServer(const std::string& address, grpc_server* server) override {
+    return grpc_server_add_http2_port(server, address.c_str(), credentials_);
+  }
+
+  // gRPC calls it at its start and before each handshake.
+  static grpc_ssl_certificate_config_reload_status fetch(
+      void* self, grpc_ssl_server_certificate_config** config) {
+    return static_cast<TlsCredentials*>(self)->give(config);
+  }
+  grpc_ssl_certificate_config_reload_status give(grpc_ssl_server_certificate_config** config) {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    if (given_) {
+      if (now - looked_ < std::chrono::seconds(tls_.reload_seconds) || !reload()) {
+        return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+      }
+    }
+    looked_ = now;
+    given_ = true;
+    const grpc_ssl_pem_key_cert_pair pair{pem_.key.c_str(), pem_.certificate.c_str()};
+    // gRPC demands an authority, also where no client is asked for a certificate.
+    const std::string& authority = pem_.client_ca.empty() ? pem_.certificate : pem_.client_ca;
+    *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
+    return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+  }
+  // Reads the files. Returns whether they have changed and can be used.
+  bool reload() {
+    looked_ = Clock::now();
+    try {
+      Pem pem = read_pem(tls_);
+      warned_.clear();
+      if (pem == pem_) return false;
+      pem_ = std::move(pem);
+      return true;
+    } catch (const Error& error) {
+      // Once: also while certificate and key are replaced one after the other.
+      if (warned_ != error.message()) {
+        log_warning("{}; the certificate in use stays", error.message());
+      }
+      warned_ = error.message();
+      return false;
+    }
+  }
+
+  const WorkerTls tls_;
+  grpc_server_credentials* credentials_ = nullptr;
+  std::mutex mutex_;  // guards the members below
+  Pem pem_;
+  bool given_ = false;
+  Clock::time_point looked_;
+  std::string warned_;  // the last warning
+};
 
 }  // namespace
 
 std::shared_ptr<grpc::ServerCredentials> make_credentials(const WorkerOptions& options) {
   const WorkerTls& tls = options.tls;
+  const bool loopback = is_loopback(options.listen);
   if (tls.certificate.empty() != tls.key.empty()) {
     throw invalid_argument("worker: TLS, got a certificate or a key, expected both or neither");
   }
@@ -29,7 +130,7 @@ std::shared_ptr<grpc::ServerCredentials> make_credentials(const WorkerOptions& o
       throw invalid_argument(
           "worker: TLS, got an authority of clients, expected a certificate too");
     }
-    if (!is_loopback(options.listen)) {
+    if (!loopback) {
       throw invalid_argument(
           "worker: address, got '{}', which other machines can reach, expected a loopback address, "
           "or a certificate, a key and a token",
@@ -37,23 +138,18 @@ std::shared_ptr<grpc::ServerCredentials> make_credentials(const WorkerOptions& o
     }
     return grpc::InsecureServerCredentials();
   }
-  if (!is_loopback(options.listen) && options.token.empty()) {
+  if (!loopback && options.token.empty()) {
     throw invalid_argument("worker: token, got none, expected one to listen at '{}'",
                            options.listen);
   }
-  check_file("certificate", tls.certificate);
-  check_file("key", tls.key);
-  if (!tls.client_ca.empty()) check_file("authority of clients", tls.client_ca);
   http::init_openssl();
-  grpc::experimental::TlsServerCredentialsOptions credentials(
-      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-          tls.key, tls.certificate, tls.client_ca, tls.reload_seconds));
-  credentials.watch_identity_key_cert_pairs();
-  if (!tls.client_ca.empty()) {
-    credentials.watch_root_certs();
-    credentials.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  auto credentials = std::make_shared<TlsCredentials>(tls);
+  if (!loopback && options.token.size() < kMinTokenBytes) {
+    throw invalid_argument(
+        "worker: token, got {} characters, expected at least {} to listen at '{}'",
+        options.token.size(), kMinTokenBytes, options.listen);
   }
-  return grpc::experimental::TlsServerCredentials(credentials);
+  return credentials;
 }
 
 }  // namespace systole::worker

@@ -5,14 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "systole/base/log.h"
+#include "systole/base/escape.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
 
 namespace systole::worker {
 namespace {
 
-constexpr double kMaxLeaseSeconds = 3600;
+constexpr size_t kMaxNameBytes = 100;
+// A session without a stream makes room for another one after this time.
+constexpr auto kTimeToOpen = std::chrono::seconds(1);
 
 uint64_t random_bits() {
   std::random_device device;
@@ -28,19 +30,6 @@ std::string random_token() {
   return token;
 }
 
-// A session's stream.
-class StreamSink final : public ReplySink {
- public:
-  StreamSink(grpc::ServerContext& context, grpc::ServerReaderWriter<v1::Reply, v1::Request>& stream)
-      : context_(context), stream_(stream) {}
-  bool send(const v1::Reply& reply) override { return stream_.Write(reply); }
-  void cancel() override { context_.TryCancel(); }
-
- private:
-  grpc::ServerContext& context_;
-  grpc::ServerReaderWriter<v1::Reply, v1::Request>& stream_;
-};
-
 }  // namespace
 
 WorkerService::WorkerService(const SessionContext& context, const WorkerOptions& options,
@@ -49,26 +38,7 @@ WorkerService::WorkerService(const SessionContext& context, const WorkerOptions&
 
 WorkerService::~WorkerService() { close_all(); }
 
-void WorkerService::check_token(const grpc::ServerContextBase& context) const {
-  if (options_.token.empty()) return;
-  const auto& metadata = context.client_metadata();
-  const auto given = metadata.find(kAuthorization);
-  if (given == metadata.end()) {
-    throw make_error(Code::unauthenticated, "worker: token, got none, expected this worker's");
-  }
-  const std::string expected = "Bearer " + options_.token;
-  const std::string_view text(given->second.data(), given->second.size());
-  unsigned difference = text.size() == expected.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(text.size(), expected.size()); ++i) {
-    difference |= static_cast<unsigned char>(text[i] ^ expected[i]);
-  }
-  if (difference != 0) {
-    throw make_error(Code::unauthenticated, "worker: token, got another than this worker's");
-  }
-}
-
-std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) const {
-  const std::lock_guard lock(mutex_);
+const WorkerService::Entry& WorkerService::find_entry(const v1::SessionKey& key) const {
   const auto it = sessions_.find(key.id());
   if (it == sessions_.end()) {
     throw not_found(
@@ -76,130 +46,145 @@ std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) co
         "lease was over",
         key.id());
   }
-  if (!it->second->has_token(key.token())) {
+  if (!it->second.session->has_token(key.token())) {
     throw make_error(Code::permission_denied, "worker: session, got a wrong token");
   }
   return it->second;
 }
 
-v1::SessionKey WorkerService::add_session(const v1::HelloRequest& request, double lease_seconds) {
+std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) const {
   const std::lock_guard lock(mutex_);
-  if (static_cast<int64_t>(sessions_.size()) >= options_.limits.max_sessions) {
-    throw make_error(Code::resource_exhausted, "worker: sessions, got one more than {}",
-                     options_.limits.max_sessions);
+  return find_entry(key).session;
+}
+
+std::shared_ptr<WorkerSession> WorkerService::open(const v1::SessionKey& key) {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(find_entry(key));
+  Entry& entry = sessions_.at(key.id());
+  entry.opened = true;
+  return entry.session;
+}
+
+std::shared_ptr<WorkerSession> WorkerService::reserve_place() {
+  std::shared_ptr<WorkerSession> dropped;
+  const int64_t most = options_.limits.max_sessions;
+  if (static_cast<int64_t>(sessions_.size()) + in_making_ >= most) {
+    const auto now = WorkerSession::Clock::now();
+    const auto unused = std::ranges::find_if(sessions_, [&](const auto& entry) {
+      return !entry.second.opened && now - entry.second.made > kTimeToOpen;
+    });
+    if (unused == sessions_.end()) {
+      throw make_error(Code::resource_exhausted, "worker: sessions, got one more than {}", most);
+    }
+    dropped = std::move(unused->second.session);
+    dropped->close();
+    sessions_.erase(unused);
   }
+  ++in_making_;
+  return dropped;
+}
+
+v1::SessionKey WorkerService::add_session(const v1::HelloRequest& request, double lease_seconds) {
   v1::SessionKey key;
-  do {
-    key.set_id(random_bits());
-  } while (sessions_.contains(key.id()));
+  key.set_id(random_bits());
   key.set_token(random_token());
-  sessions_[key.id()] = std::make_shared<WorkerSession>(
-      context_, key.id(), key.token(), request.client().substr(0, 100), lease_seconds);
+  std::shared_ptr<WorkerSession> session;  // first one that is destroyed, without the lock
+  {
+    const std::lock_guard lock(mutex_);
+    session = reserve_place();
+  }
+  session.reset();
+  try {
+    session = std::make_shared<WorkerSession>(context_, key.id(), key.token(),
+                                              clean_name(request.client()), lease_seconds);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    --in_making_;
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  --in_making_;
+  sessions_[key.id()].session = std::move(session);
   return key;
 }
 
-grpc::Status WorkerService::Hello(grpc::ServerContext* context, const v1::HelloRequest* request,
-                                  v1::HelloReply* reply) {
-  return status_of([&] {
-    check_token(*context);
-    check_versions(request->min_version(), request->max_version());
-    if (preempted_) {
-      throw make_error(Code::unavailable, "worker: session, got one while the worker shuts down");
-    }
-    const double lease = request->lease_seconds() > 0
-                             ? std::min(request->lease_seconds(), kMaxLeaseSeconds)
-                             : options_.lease_seconds;
-    *reply->mutable_session() = add_session(*request, lease);
-    const int64_t recorded_events = recorder_.events_per_thread();
-    if (SessionProcess* const process = find(reply->session())->process();
-        process != nullptr && recorded_events > 0) {
-      process->begin_recording(recorded_events);
-    }
-    reply->set_version(std::min(request->max_version(), kNewestVersion));
-    reply->set_lease_seconds(lease);
-    reply->set_platform(std::string(context_.device.platform()));
-    for (const runtime::Device& device : context_.device.devices()) {
-      to_wire(device, *reply->add_devices());
-    }
-    v1::Limits& limits = *reply->mutable_limits();
-    limits.set_max_sessions(options_.limits.max_sessions);
-    limits.set_max_bytes(context_.account.limit());
-    limits.set_max_queued(options_.limits.max_queued);
-    limits.set_max_program_bytes(options_.limits.max_program_bytes);
-    limits.set_max_compile_seconds(options_.limits.max_compile_seconds);
-    limits.set_inline_bytes(kInlineBytes);
-    reply->set_incarnation(incarnation_);
-    reply->set_note(note_);
-  });
+v1::HelloReply WorkerService::hello(const v1::HelloRequest& request) {
+  check_versions(request.min_version(), request.max_version());
+  if (preempted_) {
+    throw make_error(Code::unavailable, "worker: session, got one while the worker shuts down");
+  }
+  const double lease = request.lease_seconds() > 0
+                           ? std::min(request.lease_seconds(), options_.max_lease_seconds)
+                           : options_.lease_seconds;
+  v1::HelloReply reply;
+  *reply.mutable_session() = add_session(request, lease);
+  const int64_t recorded_events = recorder_.events_per_thread();
+  if (SessionProcess* const process = find(reply.session())->process();
+      process != nullptr && recorded_events > 0) {
+    process->begin_recording(recorded_events);
+  }
+  reply.set_version(std::min(request.max_version(), kNewestVersion));
+  reply.set_lease_seconds(lease);
+  reply.set_platform(std::string(context_.device.platform()));
+  for (const runtime::Device& device : context_.device.devices()) {
+    to_wire(device, *reply.add_devices());
+  }
+  v1::Limits& limits = *reply.mutable_limits();
+  limits.set_max_sessions(options_.limits.max_sessions);
+  limits.set_max_bytes(context_.account.limit());
+  limits.set_max_queued(options_.limits.max_queued);
+  limits.set_max_program_bytes(options_.limits.max_program_bytes);
+  limits.set_max_compile_seconds(options_.limits.max_compile_seconds);
+  limits.set_inline_bytes(kInlineBytes);
+  reply.set_incarnation(incarnation_);
+  reply.set_note(note_);
+  return reply;
 }
 
-grpc::Status WorkerService::Session(grpc::ServerContext* context,
-                                    grpc::ServerReaderWriter<v1::Reply, v1::Request>* stream) {
-  return status_of([&] {
-    check_token(*context);
-    v1::Request request;
-    if (!stream->Read(&request)) return;
-    if (!request.has_open()) {
-      throw invalid_argument("worker: first request of a session, got another, expected open");
-    }
-    const auto session = find(request.open().session());
-    const auto sink = std::make_shared<StreamSink>(*context, *stream);
-    session->attach(sink, request.acknowledged());
-    try {
-      while (stream->Read(&request)) session->receive(std::move(request));
-    } catch (const Error& error) {
-      log_warning("worker: session of {}: {}", session->client(), error.message());
-      session->detach(*sink);  // first: close() cancels the stream, and its error with it
-      session->close();
-      throw;
-    }
-    session->detach(*sink);
-  });
+v1::CloseReply WorkerService::close(const v1::SessionKey& key) {
+  const auto session = find(key);
+  if (session->process() != nullptr && recorder_.events_per_thread() > 0) {
+    recorder_.add(end_part(*session, options_.limits.max_profile_bytes));
+  }
+  session->close();
+  return {};
 }
 
-grpc::Status WorkerService::Close(grpc::ServerContext* context, const v1::SessionKey* key,
-                                  v1::CloseReply*) {
-  return status_of([&] {
-    check_token(*context);
-    const auto session = find(*key);
-    if (session->process() != nullptr && recorder_.events_per_thread() > 0) {
-      recorder_.add(end_part(*session, options_.limits.max_profile_bytes));
-    }
-    session->close();
-  });
-}
-
-grpc::Status WorkerService::Status(grpc::ServerContext* context, const v1::StatusRequest*,
-                                   v1::StatusReply* reply) {
-  return status_of([&] {
-    check_token(*context);
-    reply->set_version(kNewestVersion);
-    reply->set_platform(std::string(context_.device.platform()));
-    for (const runtime::Device& device : context_.device.devices()) {
-      to_wire(device, *reply->add_devices());
-    }
-    reply->mutable_limits()->set_max_sessions(options_.limits.max_sessions);
-    reply->mutable_limits()->set_max_bytes(context_.account.limit());
-    reply->set_uptime_seconds(
-        std::chrono::duration<double>(WorkerSession::Clock::now() - begin_).count());
-    reply->set_bytes_in_use(context_.account.in_use());
-    reply->set_preempted(preempted_);
-    reply->set_note(note_);
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, session] : sessions_) *reply->add_sessions() = session->status();
-  });
+v1::StatusReply WorkerService::status(const v1::StatusRequest&) {
+  v1::StatusReply reply;
+  reply.set_version(kNewestVersion);
+  reply.set_platform(std::string(context_.device.platform()));
+  for (const runtime::Device& device : context_.device.devices()) {
+    to_wire(device, *reply.add_devices());
+  }
+  reply.mutable_limits()->set_max_sessions(options_.limits.max_sessions);
+  reply.mutable_limits()->set_max_bytes(context_.account.limit());
+  reply.set_uptime_seconds(
+      std::chrono::duration<double>(WorkerSession::Clock::now() - begin_).count());
+  reply.set_bytes_in_use(context_.account.in_use());
+  reply.set_preempted(preempted_);
+  reply.set_note(note_);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : sessions_) *reply.add_sessions() = entry.session->status();
+  return reply;
 }
 
 std::vector<std::shared_ptr<WorkerSession>> WorkerService::sessions() const {
   std::vector<std::shared_ptr<WorkerSession>> sessions;
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, session] : sessions_) sessions.push_back(session);
+  for (const auto& [id, entry] : sessions_) sessions.push_back(entry.session);
   return sessions;
 }
 
 void WorkerService::preempt(const std::string& why, double grace_seconds) {
   preempted_ = true;
-  for (const auto& session : sessions()) session->notify_preempted(why, grace_seconds);
+  const std::lock_guard lock(mutex_);
+  // A client that does not read keeps its notice waiting, but no other one.
+  for (const auto& [id, entry] : sessions_) {
+    notices_.emplace_back([session = entry.session, why, grace_seconds] {
+      static_cast<void>(status_of([&] { session->notify_preempted(why, grace_seconds); }));
+    });
+  }
 }
 
 void WorkerService::check() {
@@ -207,28 +192,40 @@ void WorkerService::check() {
   const auto stall = std::chrono::duration_cast<WorkerSession::Clock::duration>(
       std::chrono::duration<double>(options_.stall_seconds));
   recorder_.check(now, stall);
+  const std::chrono::duration<double> to_open(options_.unopened_seconds);
   std::vector<std::shared_ptr<WorkerSession>> sessions;  // some are destroyed, without the lock
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(sessions_, [&](auto& entry) {
-      sessions.push_back(entry.second);
-      return entry.second->check(now, stall) && entry.second->freed();
+    std::erase_if(sessions_, [&](const auto& item) {
+      const Entry& entry = item.second;
+      sessions.push_back(entry.session);
+      if (!entry.opened && now - entry.made > to_open) entry.session->close();
+      return entry.session->check(now, stall) && entry.session->freed();
     });
   }
   limit_memory(sessions, context_.account.in_use(), context_.account.limit());
 }
 
 void WorkerService::close_all() {
-  std::map<uint64_t, std::shared_ptr<WorkerSession>> closed;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [id, session] : sessions_) session->close();
-  closed.swap(sessions_);
+  std::map<uint64_t, Entry> closed;
+  std::vector<std::thread> notices;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : sessions_) entry.session->close();
+    closed.swap(sessions_);
+    notices.swap(notices_);
+  }
+  for (std::thread& notice : notices) notice.join();
 }
 
 int64_t WorkerService::num_connected() const {
   const std::lock_guard lock(mutex_);
   return std::ranges::count_if(
-      sessions_, [](const auto& entry) { return entry.second->status().connected(); });
+      sessions_, [](const auto& item) { return item.second.session->status().connected(); });
+}
+
+std::string clean_name(std::string_view name) {
+  return escaped(name.substr(0, kMaxNameBytes), {.ascii = true});
 }
 
 }  // namespace systole::worker

@@ -1,53 +1,56 @@
-// The RPCs of a worker.
+// What the calls of a worker do.
 #pragma once
 
-#include <grpcpp/grpcpp.h>
-
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
-#include "systole/worker/protocol/worker.grpc.pb.h"
+#include "systole/worker/protocol/worker.pb.h"
 #include "systole/worker/recorder.h"
 #include "systole/worker/session.h"
 
 namespace systole::worker {
 
-// Uploads and downloads get their messages as bytes, and use no thread while they wait.
-using RawService = v1::Worker::WithRawCallbackMethod_Upload<
-    v1::Worker::WithRawCallbackMethod_Download<v1::Worker::Service>>;
-
-// Thread-safe.
-class WorkerService final : public RawService {
+// The other side of the call Profile. Used by one thread.
+class ProfilePeer {
  public:
-  // `context` must outlive it.
+  virtual ~ProfilePeer() = default;
+  // Waits for the next request. Returns false at the end of the stream. Errors: INVALID_ARGUMENT.
+  virtual bool read(v1::ProfileRequest& request) = 0;
+  // Returns false when the stream has ended.
+  virtual bool write(const v1::ProfileReply& reply) = 0;
+  // Returns a function that ends the stream from any thread, also after this object.
+  virtual std::function<void()> canceller() = 0;
+};
+
+// Thread-safe. Callers have shown the token.
+class WorkerService {
+ public:
+  // `context` and `options` must outlive it.
   WorkerService(const SessionContext& context, const WorkerOptions& options, std::string note);
-  ~WorkerService() override;
+  ~WorkerService();
+  WorkerService(const WorkerService&) = delete;
+  WorkerService& operator=(const WorkerService&) = delete;
 
-  grpc::Status Hello(grpc::ServerContext* context, const v1::HelloRequest* request,
-                     v1::HelloReply* reply) override;
-  grpc::Status Session(grpc::ServerContext* context,
-                       grpc::ServerReaderWriter<v1::Reply, v1::Request>* stream) override;
-  grpc::ServerReadReactor<grpc::ByteBuffer>* Upload(grpc::CallbackServerContext* context,
-                                                    grpc::ByteBuffer* reply) override;
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Download(grpc::CallbackServerContext* context,
-                                                       const grpc::ByteBuffer* request) override;
-  grpc::Status Close(grpc::ServerContext* context, const v1::SessionKey* key,
-                     v1::CloseReply* reply) override;
-  grpc::Status Status(grpc::ServerContext* context, const v1::StatusRequest* request,
-                      v1::StatusReply* reply) override;
-  grpc::Status Profile(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>* stream) override;
+  // The unary calls. Their errors are in worker.proto. hello() and close() may take
+  // seconds for the process of a session, status() does not block.
+  v1::HelloReply hello(const v1::HelloRequest& request);
+  v1::CloseReply close(const v1::SessionKey& key);
+  v1::StatusReply status(const v1::StatusRequest& request);
+  // Serves the call Profile until its end. Blocks.
+  void profile(ProfilePeer& peer);
 
-  // Errors: UNAUTHENTICATED.
-  void check_token(const grpc::ServerContextBase& context) const;
   // Errors: NOT_FOUND for a session that does not exist; PERMISSION_DENIED for a wrong token.
   std::shared_ptr<WorkerSession> find(const v1::SessionKey& key) const;
+  // The same for a stream that attaches to the session.
+  std::shared_ptr<WorkerSession> open(const v1::SessionKey& key);
 
-  // Refuses new sessions, and tells the others.
+  // Refuses new sessions, and tells the others without waiting for them.
   void preempt(const std::string& why, double grace_seconds);
   // Ends what is stale, frees what is closed.
   void check();
@@ -57,9 +60,19 @@ class WorkerService final : public RawService {
   int64_t num_connected() const;
 
  private:
+  struct Entry {
+    std::shared_ptr<WorkerSession> session;
+    WorkerSession::Clock::time_point made = WorkerSession::Clock::now();
+    bool opened = false;  // a stream has attached to it
+  };
+
+  // Counts one session more. Returns one that made room, which is closed, or null. Errors:
+  // RESOURCE_EXHAUSTED. REQUIRES: the lock.
+  std::shared_ptr<WorkerSession> reserve_place();
   v1::SessionKey add_session(const v1::HelloRequest& request, double lease_seconds);
-  std::unique_ptr<Recorder::Active> begin_recording(v1::ProfileBegin& begin,
-                                                    grpc::ServerContext& context);
+  // REQUIRES: the lock.
+  const Entry& find_entry(const v1::SessionKey& key) const;
+  std::unique_ptr<Recorder::Active> begin_recording(v1::ProfileBegin& begin, ProfilePeer& peer);
   std::string encoded_recording(Recorder::Active& active, const v1::ProfileBegin& begin) const;
   std::string remark_of_idle() const;
   // What the process of a session recorded. Ends its recording.
@@ -76,8 +89,13 @@ class WorkerService final : public RawService {
   const WorkerSession::Clock::time_point begin_ = WorkerSession::Clock::now();
   std::atomic<bool> preempted_ = false;
   Recorder recorder_;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<WorkerSession>> sessions_;
+  mutable std::mutex mutex_;  // guards the members below
+  std::map<uint64_t, Entry> sessions_;
+  int64_t in_making_ = 0;             // sessions that are not in the map yet
+  std::vector<std::thread> notices_;  // of preemption
 };
+
+// Returns a client's name for logs and other clients: without control characters, and not long.
+std::string clean_name(std::string_view name);
 
 }  // namespace systole::worker

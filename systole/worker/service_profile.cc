@@ -8,13 +8,10 @@
 #include "systole/io/wire/crc32c.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/convert_recording.h"
-#include "systole/worker/protocol/grpc_status.h"
 #include "systole/worker/service.h"
 
 namespace systole::worker {
 namespace {
-
-using Stream = grpc::ServerReaderWriter<v1::ProfileReply, v1::ProfileRequest>;
 
 // Keeps the events of one thread, and the programs that it ran.
 void keep_thread(int64_t id, tracing::Recording& recording) {
@@ -26,7 +23,7 @@ void keep_thread(int64_t id, tracing::Recording& recording) {
   std::erase_if(recording.programs, [&](const auto& entry) { return !used.contains(entry.first); });
 }
 
-void send_pieces(const std::string& bytes, Stream& stream) {
+void send_pieces(const std::string& bytes, ProfilePeer& peer) {
   size_t sent = 0;
   v1::ProfileReply piece;
   do {
@@ -34,7 +31,7 @@ void send_pieces(const std::string& bytes, Stream& stream) {
     sent += piece.data().size();
     piece.set_last(sent == bytes.size());
     if (piece.last()) piece.set_crc32c(crc32c(bytes));
-    if (!stream.Write(piece)) return;
+    if (!peer.write(piece)) return;
   } while (!piece.last());
 }
 
@@ -44,7 +41,7 @@ void send_pieces(const std::string& bytes, Stream& stream) {
 std::string WorkerService::remark_of_idle() const {
   const std::lock_guard lock(mutex_);
   const auto connected = std::ranges::count_if(
-      sessions_, [](const auto& entry) { return entry.second->status().connected(); });
+      sessions_, [](const auto& entry) { return entry.second.session->status().connected(); });
   if (connected == 0) return "No program is connected to the worker.";
   return fmt::format("{} program{} connected to the worker, and sent no work that ended meanwhile.",
                      connected, connected == 1 ? " is" : "s are");
@@ -106,7 +103,7 @@ int64_t WorkerService::recorded_steps() const {
 
 // Begins a recording within the worker's limits, which it writes to `begin`.
 std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegin& begin,
-                                                                 grpc::ServerContext& context) {
+                                                                 ProfilePeer& peer) {
   check_versions(begin.min_version(), begin.max_version());
   if (begin.has_session()) static_cast<void>(find(begin.session()));
   const WorkerLimits& limits = options_.limits;
@@ -118,10 +115,10 @@ std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegi
   const int64_t events = begin.max_bytes() / static_cast<int64_t>(sizeof(tracing::Event)) / threads;
   const int64_t part_bytes = begin.max_bytes() / (begin.has_session() ? 1 : limits.max_sessions);
   auto active =
-      recorder_.begin({.client = begin.client().substr(0, 100),
+      recorder_.begin({.client = clean_name(begin.client()),
                        .seconds = begin.max_seconds(),
                        .events_per_thread = events,
-                       .cancel = [&context] { context.TryCancel(); },
+                       .cancel = peer.canceller(),
                        .collect = [this, only = begin.session().id(),
                                    part_bytes] { return collect_parts(only, part_bytes); }});
   for (const auto& session : sessions()) {
@@ -130,38 +127,35 @@ std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegi
   return active;
 }
 
-grpc::Status WorkerService::Profile(grpc::ServerContext* context, Stream* stream) {
-  return status_of([&] {
-    check_token(*context);
-    v1::ProfileRequest request;
-    if (!stream->Read(&request)) return;
-    if (!request.has_begin()) {
-      throw invalid_argument("worker: first request of a profile, got another, expected begin");
+void WorkerService::profile(ProfilePeer& peer) {
+  v1::ProfileRequest request;
+  if (!peer.read(request)) return;
+  if (!request.has_begin()) {
+    throw invalid_argument("worker: first request of a profile, got another, expected begin");
+  }
+  v1::ProfileBegin begin = request.begin();
+  auto active = begin_recording(begin, peer);
+  v1::ProfileReply reply;
+  reply.set_max_seconds(begin.max_seconds());
+  int64_t received = steady_ns();
+  while (true) {
+    std::string bytes;
+    if (active != nullptr && request.has_end()) {
+      bytes = encoded_recording(*active, begin);
+      active.reset();
+    } else if (active != nullptr) {
+      active->heard();
+      reply.set_steps(recorded_steps());
+      reply.set_ended(active->over());
     }
-    v1::ProfileBegin begin = request.begin();
-    auto active = begin_recording(begin, *context);
-    v1::ProfileReply reply;
-    reply.set_max_seconds(begin.max_seconds());
-    int64_t received = steady_ns();
-    while (true) {
-      std::string bytes;
-      if (active != nullptr && request.has_end()) {
-        bytes = encoded_recording(*active, begin);
-        active.reset();
-      } else if (active != nullptr) {
-        active->heard();
-        reply.set_steps(recorded_steps());
-        reply.set_ended(active->over());
-      }
-      reply.set_received_ns(received);
-      reply.set_sent_ns(steady_ns());
-      if (!stream->Write(reply)) return;
-      if (!bytes.empty()) send_pieces(bytes, *stream);
-      reply.Clear();
-      if (!stream->Read(&request)) return;
-      received = steady_ns();
-    }
-  });
+    reply.set_received_ns(received);
+    reply.set_sent_ns(steady_ns());
+    if (!peer.write(reply)) return;
+    if (!bytes.empty()) send_pieces(bytes, peer);
+    reply.Clear();
+    if (!peer.read(request)) return;
+    received = steady_ns();
+  }
 }
 
 }  // namespace systole::worker

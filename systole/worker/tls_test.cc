@@ -114,6 +114,30 @@ TEST_F(WorkerTlsTest, ReadsChangedFilesAgain) {
   EXPECT_EQ(result, "no error");
 }
 
+// Certificate and key are replaced one after the other: between them they do not fit.
+TEST_F(WorkerTlsTest, KeepsTheCertificateInUseUntilTheNewOneFits) {
+  options_.tls.reload_seconds = 0;
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  const auto replace = [&](const char* with, const char* what) {
+    std::filesystem::copy_file(path(with), path(what),
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  std::filesystem::copy_file(path("worker.pem"), path("old.pem"));
+  replace("other.key", "worker.key");
+  EXPECT_EQ(connect(worker, path("old.pem"), "secret"), "no error");
+  replace("other.pem", "worker.pem");
+  EXPECT_EQ(connect(worker, path("other.pem"), "secret"), "no error");
+}
+
+TEST_F(WorkerTlsTest, RefusesOldVersionsOfTls) {
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  const std::string connect = "s_client -connect " + worker.address() + " -alpn h2 -CAfile " +
+                              path("worker.pem") + " -verify_return_error </dev/null ";
+  EXPECT_FALSE(run_openssl(connect + "-tls1_1 -cipher ALL:@SECLEVEL=0"));
+  EXPECT_TRUE(run_openssl(connect + "-tls1_2"));
+  EXPECT_TRUE(run_openssl(connect + "-tls1_3"));
+}
+
 TEST_F(WorkerTlsTest, RefusesWhatIsNotSafe) {
   const auto fails = [](WorkerOptions options) {
     return error_of([&] { const WorkerServer worker(runtime::client("cpu"), options); });
@@ -128,6 +152,15 @@ TEST_F(WorkerTlsTest, RefusesWhatIsNotSafe) {
   options = options_;
   options.tls.key = path("none.key");
   EXPECT_THAT(fails(options), StartsWith("NOT_FOUND"));
+  options = options_;
+  EXPECT_THAT(fails(options), HasSubstr("got 6 characters, expected at least 16"));
+  options.listen = "127.0.0.1:0";
+  options.tls.key = path("other.key");
+  EXPECT_THAT(fails(options), HasSubstr("which is not the key of the certificate"));
+  options.tls.key = path("other.pem");
+  EXPECT_THAT(fails(options), HasSubstr("key, got"));
+  options.tls.certificate = path("other.key");
+  EXPECT_THAT(fails(options), HasSubstr("which has none in PEM format"));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "systole/base/trace.h"
+#include "systole/worker/network/connections.h"
+#include "systole/worker/network/watchdog.h"
 
 namespace systole::worker {
 
@@ -36,7 +38,15 @@ struct WorkerOptions {
   std::string token;                      // which clients must know; "": none
   WorkerTls tls;
   WorkerLimits limits;
-  double lease_seconds = 30;  // that a session outlives its connection
+  double lease_seconds = 30;          // that a session outlives its connection
+  double max_lease_seconds = 300;     // that a client may ask for
+  double unopened_seconds = 10;       // that a session without a stream lasts
+  double first_message_seconds = 10;  // until a call must have sent its first message
+  // The worker calls its own port. When it gets no answer, it calls `on_deaf`, which should end the
+  // process: a new one can serve.
+  WatchdogOptions watchdog;
+  std::function<void()> on_deaf = {};
+  ConnectionLimits connections;  // max_known 0: four for each session, and 32
   double stall_seconds = 30;  // without a message from a client, or with one that it does not read
   // A folder of this worker's own, where a later worker finds how this one ended; "": none.
   std::string state_folder;

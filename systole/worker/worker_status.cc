@@ -1,6 +1,7 @@
 #include "systole/worker/worker_status.h"
 
 #include "systole/base/error.h"
+#include "systole/base/escape.h"
 #include "systole/runtime/memory.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/channel.h"
@@ -14,21 +15,24 @@ constexpr double kAnswerSeconds = 10;
 
 std::string size_text(int64_t bytes) { return runtime::bytes_text(static_cast<double>(bytes)); }
 
+// Text of a worker, which may be anybody, for a terminal.
+std::string shown(std::string_view text) { return escaped(text, {.ascii = true}); }
+
 std::string to_text(const v1::StatusReply& status) {
   std::string text = fmt::format(
       "state     {}\nuptime    {:.0f} s\nprotocol  {}\nmemory    {} of {}\n",
       status.preempted() ? "preempted" : "serving", status.uptime_seconds(), status.version(),
       size_text(status.bytes_in_use()), size_text(status.limits().max_bytes()));
-  if (!status.note().empty()) text += fmt::format("note      {}\n", status.note());
+  if (!status.note().empty()) text += fmt::format("note      {}\n", shown(status.note()));
   for (const v1::Device& device : status.devices()) {
-    text += fmt::format("device    {}, {}\n", device.name(), device.kind());
+    text += fmt::format("device    {}, {}\n", shown(device.name()), shown(device.kind()));
   }
   text +=
       fmt::format("sessions  {} of {}\n", status.sessions_size(), status.limits().max_sessions());
   for (const v1::SessionStatus& session : status.sessions()) {
     text += fmt::format(
         "  {}: {}, {:.0f} s, {} in {} buffers, {} programs, {} operations done, {} queued\n",
-        session.client(), session.connected() ? "connected" : "waits for its client",
+        shown(session.client()), session.connected() ? "connected" : "waits for its client",
         session.age_seconds(), size_text(session.bytes()), session.buffers(), session.executables(),
         session.operations(), session.queued());
   }

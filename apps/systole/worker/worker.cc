@@ -15,6 +15,7 @@
 #include "systole/base/error.h"
 #include "systole/profile/analysis.h"
 #include "systole/session/target.h"
+#include "systole/worker/protocol/channel.h"
 #include "systole/worker/session_main.h"
 #include "systole/worker/session_template.h"
 #include "systole/worker/worker_server.h"
@@ -25,6 +26,8 @@ namespace {
 
 // From the end of the grace time to that of the process.
 constexpr auto kEndWithin = std::chrono::milliseconds(1500);
+// The exit code that asks for another start (docs/deploying.md).
+constexpr int kTryAgain = 75;
 
 struct WorkerFlags {
   worker::WorkerOptions options;
@@ -54,6 +57,7 @@ std::string read_token(const std::string& path) {
   if (!std::getline(file, token) || token.empty()) {
     throw not_found("worker: token file, got '{}', which has no token", path);
   }
+  worker::check_token_text(token, fmt::format("the token file '{}'", path));
   return token;
 }
 
@@ -94,6 +98,7 @@ void serve(WorkerFlags& flags) {
   flags.options.token = read_token(flags.token_file);
   flags.options.state_folder =
       flags.state == "auto" ? default_state_folder(flags.options.listen) : flags.state;
+  flags.options.on_deaf = [] { std::_Exit(kTryAgain); };
   flags.options.peaks = profile::machine_peaks;
   const sigset_t signals = block_stop_signals();
   const auto processes = make_template(flags);  // first: it forks
@@ -162,6 +167,9 @@ void add_options(CommandLine& line, WorkerFlags& flags) {
       .show_default();
   line.option("--lease-seconds", options.lease_seconds,
               "Time that a program's arrays outlive its connection")
+      .show_default();
+  line.option("--max-lease-seconds", options.max_lease_seconds,
+              "The longest such time that a program may ask for")
       .show_default();
   line.option("--grace-seconds", flags.grace_seconds,
               "Time for programs to save their work after SIGTERM")

@@ -50,7 +50,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
         // releases the last one.
         writer_(std::in_place, data, type.byte_size(),
                 std::shared_ptr<const void>(data, [this](const void*) { free_.open(); })) {
-    worker::prepare(context_, context.credentials, seconds_for(context, type.byte_size()));
+    worker::prepare(*context_, context.credentials, seconds_for(context, type.byte_size()));
     v1::Chunk chunk;
     v1::UploadHeader& header = *chunk.mutable_header();
     *header.mutable_session() = context.session;
@@ -58,7 +58,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     worker::to_wire(type, *header.mutable_type());
     message_ = worker::to_buffer(chunk);
     next_ = writer_->next();
-    stub_.PrepareBidiStreamingCall(&context_, "/systole.worker.v1.Worker/Upload", {}, this);
+    stub_.PrepareBidiStreamingCall(&*context_, "/systole.worker.v1.Worker/Upload", {}, this);
     StartRead(&reply_);
     StartWrite(&message_);
     StartCall();
@@ -66,6 +66,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
 
   grpc::Status wait() {
     done_.wait();
+    context_.reset();  // the call, with what it has not sent of a refused upload
     writer_.reset();
     message_.Clear();
     next_.reset();
@@ -89,7 +90,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
 
  private:
   grpc::GenericStub stub_;
-  grpc::ClientContext context_;
+  std::optional<grpc::ClientContext> context_{std::in_place};
   Latch free_;
   Latch done_;
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -46,15 +47,25 @@ std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const std::string&
 std::string token_of_environment() {
   const std::string path = environment_value("SYSTOLE_WORKER_TOKEN_FILE");
   std::string token = environment_value("SYSTOLE_WORKER_TOKEN");
+  check_token_text(token, "SYSTOLE_WORKER_TOKEN");
   if (!token.empty() || path.empty()) return token;
   std::ifstream file(path);
   if (!std::getline(file, token) || token.empty()) {
     throw not_found("worker: SYSTOLE_WORKER_TOKEN_FILE, got '{}', which has no token", path);
   }
+  check_token_text(token, fmt::format("SYSTOLE_WORKER_TOKEN_FILE '{}'", path));
   return token;
 }
 
 }  // namespace
+
+void check_token_text(std::string_view token, std::string_view source) {
+  if (std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; })) return;
+  const bool carriage_return = token.ends_with('\r');
+  throw invalid_argument("worker: token of {}, got {}, expected visible ASCII characters", source,
+                         carriage_return ? "a carriage return at its end (a file of Windows?)"
+                                         : "a blank, a control character or another character");
+}
 
 Credentials with_environment(Credentials given) {
   if (given.token.empty()) given.token = token_of_environment();
@@ -69,6 +80,7 @@ std::string client_name() { return fmt::format("{}:{}", host_name(), ::getpid())
 
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
                                             const Credentials& credentials) {
+  check_token_text(credentials.token, "the options");
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace systole::worker {
 
@@ -16,16 +17,21 @@ struct Credentials {
   std::string key;
 };
 
+// Errors: INVALID_ARGUMENT, with `source` and without the token, for characters that a header
+// cannot have: others than visible ASCII.
+void check_token_text(std::string_view token, std::string_view source);
+
 // Returns `given` with the values of SYSTOLE_WORKER_TOKEN (or the first line of the file
 // SYSTOLE_WORKER_TOKEN_FILE), _CA, _CERTIFICATE and _KEY where it has none. Errors: NOT_FOUND for a
-// token file that has none.
+// token file that has none; those of check_token_text().
 Credentials with_environment(Credentials given);
 
 // Names this process for a worker's logs: "host:pid".
 std::string client_name();
 
 // A channel with a connection of its own. Errors: INVALID_ARGUMENT for an address that other
-// machines have, without TLS; NOT_FOUND for files that do not exist.
+// machines have, without TLS, and for a token that no header can have; NOT_FOUND for files that do
+// not exist.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
                                             const Credentials& credentials);
 

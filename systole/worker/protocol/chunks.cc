@@ -61,7 +61,8 @@ bool has_few_fields(CodedInputStream& input, const google::protobuf::Descriptor&
 }  // namespace
 
 grpc::ByteBuffer to_buffer(const google::protobuf::MessageLite& message) {
-  const grpc::Slice slice(message.SerializeAsString());
+  const grpc::Slice slice(message.ByteSizeLong());
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return {&slice, 1};
 }
 

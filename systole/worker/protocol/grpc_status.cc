@@ -14,6 +14,11 @@ grpc::Status to_status(const Error& error) {
   return {static_cast<grpc::StatusCode>(error.code()), error.message().substr(0, kMaxStatusBytes)};
 }
 
+grpc::Status internal_status(std::string_view what) {
+  return {grpc::StatusCode::INTERNAL,
+          fmt::format("worker: internal error: {}", what.substr(0, 200))};
+}
+
 Error from_status(const grpc::Status& status, std::string_view what) {
   const auto code = static_cast<int>(status.error_code());
   const bool known =

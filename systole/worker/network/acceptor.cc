@@ -1,0 +1,287 @@
+#include "systole/worker/network/acceptor.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/base/log.h"
+
+namespace systole::worker {
+namespace {
+
+constexpr int kCheckEveryMs = 100;
+constexpr int kAcceptedAtOnce = 64;
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr std::string_view kHandshake = "\x16\x03";  // of TLS
+// Descriptors that are not connections.
+constexpr int64_t kOtherDescriptors = 256;
+constexpr int64_t kFewestConnections = 8;
+
+// Returns the number of descriptors that the process may have.
+int64_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  if (limit.rlim_cur < limit.rlim_max) {
+    rlimit raised = limit;
+    raised.rlim_cur = limit.rlim_max;
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return limit.rlim_cur == RLIM_INFINITY ? 1 << 20 : static_cast<int64_t>(limit.rlim_cur);
+}
+
+// Bounds the connections, which take two descriptors each, by the descriptors that there are.
+ConnectionLimits within_descriptors(ConnectionLimits limits) {
+  const int64_t descriptors = raise_descriptor_limit();
+  const int64_t most = std::max((descriptors - std::min(kOtherDescriptors, descriptors / 2)) / 2,
+                                kFewestConnections);
+  limits.max_strangers = std::min(limits.max_strangers, most / 2);
+  limits.max_known = std::min(limits.max_known, most / 2);
+  return limits;
+}
+
+int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+bool watch(int events, int descriptor, uint32_t what, int operation) {
+  epoll_event event{};
+  event.events = what;
+  event.data.fd = descriptor;
+  return ::epoll_ctl(events, operation, descriptor, &event) == 0;
+}
+
+// The address of a listening socket as clients of this machine see it.
+sockaddr_storage own_address(int socket, socklen_t& size) {
+  sockaddr_storage address{};
+  size = sizeof address;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family == AF_INET) {
+    auto& ipv4 = reinterpret_cast<sockaddr_in&>(address);
+    if (ipv4.sin_addr.s_addr == htonl(INADDR_ANY)) ipv4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  } else {
+    auto& ipv6 = reinterpret_cast<sockaddr_in6&>(address);
+    if (IN6_IS_ADDR_UNSPECIFIED(&ipv6.sin6_addr)) ipv6.sin6_addr = in6addr_loopback;
+  }
+  return address;
+}
+
+void set_port(sockaddr_storage& address, uint16_t port) {
+  if (address.ss_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(port);
+  } else {
+    reinterpret_cast<sockaddr_in6&>(address).sin6_port = htons(port);
+  }
+}
+
+}  // namespace
+
+Acceptor::Acceptor(const std::string& address, const ConnectionLimits& limits, bool tls)
+    : tls_(tls),
+      listener_(address),
+      connections_(within_descriptors(limits)),
+      events_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      spare_(open_spare()) {
+  bool watched = events_ >= 0 && wake_ >= 0 && watch(events_, wake_, EPOLLIN, EPOLL_CTL_ADD);
+  for (const int socket : listener_.sockets()) {
+    watched = watched && watch(events_, socket, EPOLLIN, EPOLL_CTL_ADD);
+  }
+  if (watched) return;
+  const int failure = errno;
+  for (const int descriptor : {events_, wake_, spare_}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  throw make_error(Code::unavailable, "worker: cannot listen at '{}': {}", address,
+                   std::strerror(failure));  // NOLINT(concurrency-mt-unsafe)
+}
+
+Acceptor::~Acceptor() {
+  stop();
+  for (const int descriptor : {events_, wake_, spare_}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+}
+
+void Acceptor::start(Take take, Take take_own) {
+  take_ = std::move(take);
+  take_own_ = std::move(take_own);
+  thread_ = std::thread([this] { run(); });
+}
+
+void Acceptor::stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  static_cast<void>(::write(wake_, &one, sizeof one));
+  thread_.join();
+  connections_.shut_down_all();
+  watched_.clear();
+}
+
+void Acceptor::run() {
+  std::array<epoll_event, 64> ready{};
+  auto checked = Connection::Clock::now();
+  while (true) {
+    const int count =
+        ::epoll_wait(events_, ready.data(), static_cast<int>(ready.size()), kCheckEveryMs);
+    for (int i = 0; i < count; ++i) {
+      const int descriptor = ready[static_cast<size_t>(i)].data.fd;
+      const uint32_t what = ready[static_cast<size_t>(i)].events;
+      if (descriptor == wake_) return;
+      const auto it = watched_.find(descriptor);
+      if (it == watched_.end()) {
+        accept_all(descriptor);
+      } else if ((what & (EPOLLHUP | EPOLLERR)) != 0) {
+        forget(std::shared_ptr(it->second));
+      } else {
+        look_at(std::shared_ptr(it->second));
+      }
+    }
+    const auto now = Connection::Clock::now();
+    if (now - checked < std::chrono::milliseconds(kCheckEveryMs)) continue;
+    checked = now;
+    connections_.check(now);
+  }
+}
+
+void Acceptor::accept_all(int listener) {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    const int descriptor = ::accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
+                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (descriptor >= 0) {
+      const auto peer = peer_of(address);
+      if (peer) {
+        accepted(descriptor, *peer);
+      } else {
+        ::close(descriptor);
+      }
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return shed();
+    } else if (errno != EINTR && errno != ECONNABORTED && errno != EPROTO) {
+      return;
+    }
+  }
+}
+
+// Without descriptors: closes connections that wait, and one that may make room.
+void Acceptor::shed() {
+  log_message_once(LogLevel::warning,
+                   "worker: connections, got more than there are descriptors (ulimit -n); they are "
+                   "closed");
+  const bool evicted = connections_.evict_stranger();
+  if (spare_ >= 0) {
+    ::close(std::exchange(spare_, -1));
+    for (const int listener : listener_.sockets()) {
+      const int descriptor = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (descriptor >= 0) ::close(descriptor);
+    }
+  }
+  if (spare_ < 0) spare_ = open_spare();
+  // The listener stays ready: others use the time to close what they have.
+  if (!evicted || spare_ < 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+void Acceptor::accepted(int descriptor, const Peer& peer) {
+  const int yes = 1;
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  const bool own = is_own(peer);
+  const auto connection =
+      own ? connections_.add_own(descriptor, peer) : connections_.add(descriptor, peer);
+  watched_[descriptor] = connection;
+  // By edges: a first byte alone must not keep this thread busy.
+  if (!watch(events_, descriptor, EPOLLIN | EPOLLRDHUP | EPOLLET, EPOLL_CTL_ADD)) {
+    forget(connection);
+  } else if (own) {
+    hand_over(connection, take_own_);
+  }
+}
+
+void Acceptor::look_at(const std::shared_ptr<Connection>& connection) {
+  const std::string_view expected = tls_ ? kHandshake : kPreface;
+  std::array<char, 32> bytes{};
+  const ssize_t size =
+      ::recv(connection->descriptor(), bytes.data(), expected.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const std::string_view got(bytes.data(), size > 0 ? static_cast<size_t>(size) : 0);
+  if (got.empty() || !expected.starts_with(got)) {
+    connection->shut_down();
+    return forget(connection);
+  }
+  if (got.size() == expected.size()) hand_over(connection, take_);
+}
+
+void Acceptor::hand_over(const std::shared_ptr<Connection>& connection, const Take& take) {
+  const int handed = ::fcntl(connection->descriptor(), F_DUPFD_CLOEXEC, 0);
+  // From now on only the end of the connection is of interest here.
+  if (handed < 0 || !watch(events_, connection->descriptor(), 0, EPOLL_CTL_MOD)) {
+    if (handed >= 0) ::close(handed);
+    connection->shut_down();
+    return forget(connection);
+  }
+  take(handed);
+}
+
+void Acceptor::forget(const std::shared_ptr<Connection>& connection) {
+  ::epoll_ctl(events_, EPOLL_CTL_DEL, connection->descriptor(), nullptr);
+  watched_.erase(connection->descriptor());
+  connections_.remove(*connection);
+}
+
+bool Acceptor::is_own(const Peer& peer) {
+  const std::lock_guard lock(own_mutex_);
+  const auto it = own_.find(peer);
+  if (it == own_.end()) return false;
+  it->second = true;
+  return true;
+}
+
+std::optional<int> Acceptor::connect_own(double seconds) {
+  const auto end = Connection::Clock::now() + std::chrono::duration<double>(seconds);
+  socklen_t size = 0;
+  const sockaddr_storage target = own_address(listener_.sockets().front(), size);
+  sockaddr_storage source = target;
+  set_port(source, 0);
+  const int socket = ::socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return std::nullopt;
+  std::optional<Peer> peer;
+  if (::bind(socket, reinterpret_cast<const sockaddr*>(&source), size) == 0) {
+    socklen_t source_size = sizeof source;
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&source), &source_size);
+    peer = peer_of(source);
+  }
+  bool arrived = false;
+  if (peer) {
+    {
+      const std::lock_guard lock(own_mutex_);
+      own_[*peer] = false;
+    }
+    const bool begun = ::connect(socket, reinterpret_cast<const sockaddr*>(&target), size) == 0 ||
+                       errno == EINPROGRESS;
+    while (begun && !arrived && Connection::Clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const std::lock_guard lock(own_mutex_);
+      arrived = own_[*peer];
+    }
+    const std::lock_guard lock(own_mutex_);
+    own_.erase(*peer);
+  }
+  if (arrived) return socket;
+  ::close(socket);
+  return std::nullopt;
+}
+
+}  // namespace systole::worker

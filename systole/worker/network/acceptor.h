@@ -1,0 +1,70 @@
+// Accepts the connections of a worker.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "systole/worker/network/connections.h"
+#include "systole/worker/network/listener.h"
+
+namespace systole::worker {
+
+// A thread that accepts connections, looks at their first bytes, and hands them on. It continues
+// when descriptors run out: connections that it cannot take are closed.
+class Acceptor {
+ public:
+  // Takes a descriptor.
+  using Take = std::function<void(int descriptor)>;
+
+  // Listens at once, and raises the process's limit of descriptors to what it may have. With `tls`
+  // a connection begins with a handshake, otherwise with the preface of HTTP/2; others are closed.
+  // Errors: those of Listener.
+  Acceptor(const std::string& address, const ConnectionLimits& limits, bool tls);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Begins to accept. `take` gets connections of the network, `take_own` those of connect_own().
+  void start(Take take, Take take_own);
+  // Ends the thread and all connections.
+  void stop();
+
+  int port() const { return listener_.port(); }
+  Connections& connections() { return connections_; }
+
+  // Connects to the port as a client does, for a connection that is not a stranger's. Returns the
+  // socket, or nullopt if it was not accepted within `seconds`.
+  std::optional<int> connect_own(double seconds);
+
+ private:
+  void run();
+  void accept_all(int listener);
+  void accepted(int descriptor, const Peer& peer);
+  void shed();
+  // The first bytes of a connection have arrived.
+  void look_at(const std::shared_ptr<Connection>& connection);
+  void hand_over(const std::shared_ptr<Connection>& connection, const Take& take);
+  void forget(const std::shared_ptr<Connection>& connection);
+  // Whether it is a connection of connect_own().
+  bool is_own(const Peer& peer);
+
+  const bool tls_;
+  Listener listener_;
+  Connections connections_;
+  Take take_;
+  Take take_own_;
+  int events_ = -1;  // epoll
+  int wake_ = -1;    // eventfd
+  int spare_ = -1;   // closed to accept a connection when there is no other descriptor
+  std::map<int, std::shared_ptr<Connection>> watched_;  // by descriptor; of the thread
+  std::mutex own_mutex_;
+  std::map<Peer, bool> own_;  // connections of connect_own(), and whether they have arrived
+  std::thread thread_;
+};
+
+}  // namespace systole::worker

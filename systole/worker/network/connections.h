@@ -1,0 +1,117 @@
+// The connections of a worker, and what each may cost.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "systole/worker/network/peer.h"
+
+namespace systole::worker {
+
+struct ConnectionLimits {
+  // Connections that have not shown the token. When there are more, the oldest one of the address
+  // that has the most of them makes room.
+  int64_t max_strangers = 128;
+  double stranger_seconds = 10;               // until a connection must have shown the token
+  int64_t stranger_bytes = int64_t{1} << 18;  // that it may send until then
+  int64_t max_known = 0;                      // connections that have shown the token
+  int max_refusals = 8;                       // calls of one connection that are refused
+  int64_t max_resets = 2000;                  // calls of one connection that are cancelled in 10 s
+};
+
+// A descriptor of a connection, besides that of gRPC. Thread-safe.
+class Connection {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Takes the descriptor.
+  Connection(int descriptor, const Peer& peer, uint64_t number)
+      : descriptor_(descriptor), peer_(peer), number_(number) {}
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Ends the connection for both sides and for gRPC.
+  void shut_down() const;
+  // Bytes that have arrived.
+  int64_t received_bytes() const;
+
+  int descriptor() const { return descriptor_; }
+  const Peer& peer() const { return peer_; }
+  uint64_t number() const { return number_; }
+  bool known() const { return known_; }
+  // Calls that have not ended.
+  void call_began() { ++calls_; }
+  void call_ended() { --calls_; }
+
+ private:
+  friend class Connections;
+  const int descriptor_;
+  const Peer peer_;
+  const uint64_t number_;  // in the order of their arrival
+  const Clock::time_point begin_ = Clock::now();
+  std::atomic<bool> known_ = false;
+  std::atomic<int64_t> calls_ = 0;
+  std::atomic<int> refusals_ = 0;
+  std::atomic<int64_t> resets_ = 0;  // in this period
+};
+
+// Thread-safe.
+class Connections {
+ public:
+  explicit Connections(const ConnectionLimits& limits) : limits_(limits) {}
+
+  // Adds a connection that has just been accepted. Takes the descriptor. Others are shut down to
+  // make room.
+  std::shared_ptr<Connection> add(int descriptor, const Peer& peer);
+  // Adds one of the worker itself, which counts as known and is not limited.
+  std::shared_ptr<Connection> add_own(int descriptor, const Peer& peer);
+  // Returns null for a connection that was removed.
+  std::shared_ptr<Connection> find(const Peer& peer) const;
+  void remove(const Connection& connection);
+
+  // A call has shown the token. Returns false, and shuts the connection down, if there are too many
+  // that have, all with calls.
+  bool make_known(Connection& connection);
+  // A call has been refused for its token or method. The connection is shut down when it is one too
+  // many.
+  void count_refusal(Connection& connection) const;
+  // A call has been cancelled by the client.
+  void count_reset(Connection& connection) const;
+  // Shuts down connections that did not show the token in time, or sent too much until then. Called
+  // every 0.1 s or so.
+  void check(Connection::Clock::time_point now);
+  // Shuts down the stranger that is the first to make room. Returns whether there was one.
+  bool evict_stranger();
+  void shut_down_all();
+
+  int64_t num_strangers() const;
+  int64_t num_known() const;
+
+ private:
+  using Pool = std::map<uint64_t, std::shared_ptr<Connection>>;  // by number: oldest first
+  // All REQUIRE the lock.
+  std::shared_ptr<Connection> insert(int descriptor, const Peer& peer);
+  std::shared_ptr<Connection> stranger_to_evict() const;
+  void take_out(const Connection& connection);
+  void report(Connection::Clock::time_point now);
+
+  const ConnectionLimits limits_;
+  mutable std::mutex mutex_;
+  std::map<Peer, std::shared_ptr<Connection>> all_;
+  Pool strangers_;
+  Pool known_;
+  uint64_t next_number_ = 0;
+  int64_t shut_down_ = 0;  // since the last report
+  Connection::Clock::time_point reported_{};
+  Connection::Clock::time_point period_began_{};
+};
+
+}  // namespace systole::worker
