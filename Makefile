@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -82,6 +82,12 @@ mnist-accuracy: deps ## train the MNIST example on DATA=/mnist/*.gz and require 
 	@$(call configure,release)
 	@$(call compile,release) --target mnist_tpuestimator
 	@tools/mnist_accuracy.sh $(DATA)
+
+hostile: deps ## attack a worker and the board with the programs of tests/hostile and hold them to their bounds
+	@$(call configure,release)
+	@$(call compile,release) --target hostile
+	@$(bin)/worker_attack --filter '$(filter-out .,$(FILTER))'
+	@$(bin)/board_attack
 
 fuzz: ## run every parser under libFuzzer and the address sanitizer with clang; SECONDS_EACH=number
 	@tools/install-deps.sh build fuzz
