@@ -114,13 +114,13 @@ std::unique_ptr<Recorder::Active> WorkerService::begin_recording(v1::ProfileBegi
   const int64_t threads = limits.max_sessions + 1;  // each session has one of its own
   const int64_t events = begin.max_bytes() / static_cast<int64_t>(sizeof(tracing::Event)) / threads;
   const int64_t part_bytes = begin.max_bytes() / (begin.has_session() ? 1 : limits.max_sessions);
-  auto active =
-      recorder_.begin({.client = clean_name(begin.client()),
-                       .seconds = begin.max_seconds(),
-                       .events_per_thread = events,
-                       .cancel = peer.canceller(),
-                       .collect = [this, only = begin.session().id(),
-                                   part_bytes] { return collect_parts(only, part_bytes); }});
+  auto active = recorder_.begin({.client = clean_name(begin.client()),
+                                 .seconds = begin.max_seconds(),
+                                 .events_per_thread = events,
+                                 .cancel = peer.canceller(),
+                                 .collect = [this, only = begin.session().id(), part_bytes] {
+                                   return collect_parts(only, part_bytes);
+                                 }});
   for (const auto& session : sessions()) {
     if (session->process() != nullptr) session->process()->begin_recording(events);
   }

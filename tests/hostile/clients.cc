@@ -147,7 +147,8 @@ void many_headers(const Target& target) {
   for (int64_t i = 0; i < target.turns(500); ++i) {
     Program program(target);
     const auto context = program.context();
-    for (int k = 0; k < 60; ++k) context->AddMetadata("x-" + std::to_string(k), std::string(100, 'x'));
+    for (int k = 0; k < 60; ++k)
+      context->AddMetadata("x-" + std::to_string(k), std::string(100, 'x'));
     v1::StatusReply reply;
     program.stub().Status(context.get(), {}, &reply);
   }

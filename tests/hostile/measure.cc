@@ -133,7 +133,9 @@ int64_t WorkerProcess::resident_bytes() const {
 }
 
 bool WorkerProcess::alive() const {
-  return ::waitpid(process_, nullptr, WNOHANG | WNOWAIT) == 0 || ::kill(process_, 0) == 0;
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
 }
 
 Bystander::Bystander(const std::string& address, const std::string& token)

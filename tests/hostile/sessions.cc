@@ -156,7 +156,8 @@ void uploads_begun_and_left(const Target& target) {
   std::vector<std::unique_ptr<grpc::ClientWriter<v1::Chunk>>> writers;
   for (int64_t i = 0; i < 60; ++i) {
     contexts.push_back(program.context());
-    writers.push_back(program.begin_upload(*contexts.back(), static_cast<uint64_t>(i + 1), 64 * kMiB));
+    writers.push_back(
+        program.begin_upload(*contexts.back(), static_cast<uint64_t>(i + 1), 64 * kMiB));
     v1::Chunk chunk;
     chunk.set_data(std::string(static_cast<size_t>(kMiB), 'x'));
     writers.back()->Write(chunk);
@@ -220,7 +221,8 @@ void downloads_not_read(const Target& target) {
 void recordings(const Target& target) {
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
-  std::vector<std::unique_ptr<grpc::ClientReaderWriter<v1::ProfileRequest, v1::ProfileReply>>> streams;
+  std::vector<std::unique_ptr<grpc::ClientReaderWriter<v1::ProfileRequest, v1::ProfileReply>>>
+      streams;
   for (int64_t i = 0; i < target.turns(50); ++i) {
     programs.push_back(std::make_unique<Program>(target));
     contexts.push_back(programs.back()->context());
@@ -240,23 +242,23 @@ void recordings(const Target& target) {
 }  // namespace
 
 std::vector<Attack> session_attacks() {
-  return {{"all places, with long leases", true, lease_grabbing},
-          {"sessions that are left", true, sessions_that_are_left},
-          {"strange names", true, strange_names},
-          {"unknown sessions", true, unknown_sessions},
-          {"forged keys", true, forged_keys},
-          {"operations out of order", true, operations_out_of_order},
-          {"replies acknowledged before they are sent", true,
-           acknowledged_replies_that_were_not_sent},
-          {"many streams of one session", true, streams_of_one_session},
-          {"50,000 heartbeats", true, heartbeats},
-          {"more operations than the queue holds", true, full_queue},
-          {"replies that are not read", true, replies_not_read},
-          {"uploads begun and left", true, uploads_begun_and_left},
-          {"uploads of one name", true, uploads_of_one_name},
-          {"uploads that are cancelled", true, uploads_that_are_cancelled},
-          {"downloads that are not read", true, downloads_not_read},
-          {"fifty recordings", true, recordings}};
+  return {
+      {"all places, with long leases", true, lease_grabbing},
+      {"sessions that are left", true, sessions_that_are_left},
+      {"strange names", true, strange_names},
+      {"unknown sessions", true, unknown_sessions},
+      {"forged keys", true, forged_keys},
+      {"operations out of order", true, operations_out_of_order},
+      {"replies acknowledged before they are sent", true, acknowledged_replies_that_were_not_sent},
+      {"many streams of one session", true, streams_of_one_session},
+      {"50,000 heartbeats", true, heartbeats},
+      {"more operations than the queue holds", true, full_queue},
+      {"replies that are not read", true, replies_not_read},
+      {"uploads begun and left", true, uploads_begun_and_left},
+      {"uploads of one name", true, uploads_of_one_name},
+      {"uploads that are cancelled", true, uploads_that_are_cancelled},
+      {"downloads that are not read", true, downloads_not_read},
+      {"fifty recordings", true, recordings}};
 }
 
 }  // namespace systole::hostile

@@ -41,7 +41,7 @@ Call::Call(const CallContext& context)
       connection_(context.connection),
       canceller_(std::make_shared<Canceller>(context.grpc)),
       method_(context.grpc.method()) {
-  connection_->call_began();
+  connections_.count_call(*connection_);
   const std::lock_guard lock(calls_.mutex_);
   place_ = calls_.calls_.insert(calls_.calls_.end(), this);
 }

@@ -24,8 +24,18 @@ constexpr int64_t kProfiles = 4;
 
 class Refusal final : public Reactor {
  public:
-  explicit Refusal(const grpc::Status& status) { Finish(status); }
+  Refusal(const grpc::Status& status, std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)) {
+    if (connection_ != nullptr) connection_->call_began();
+    Finish(status);
+  }
+  ~Refusal() override {
+    if (connection_ != nullptr) connection_->call_ended();
+  }
   void OnDone() override { delete this; }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
 };
 
 template <class Request, class Reply>
@@ -145,7 +155,7 @@ grpc::ServerGenericBidiReactor* Gate::CreateReactor(grpc::GenericCallbackServerC
     return method->make(call, state_);
   } catch (const Error& error) {
     if (connection != nullptr) connections.count_refusal(*connection);
-    return new Refusal(to_status(error));
+    return new Refusal(to_status(error), connection);
   }
 }
 

@@ -25,6 +25,13 @@ namespace systole::worker {
 namespace {
 
 constexpr int kCheckEveryMs = 100;
+constexpr int kCheckStrangersEveryMs = 4;
+// A client waits for an answer to its first bytes.
+constexpr int64_t kMaxFirstBytes = 4096;
+// Strangers that gRPC has at a time, and how long each of them stays at least.
+constexpr size_t kMaxHanded = 6;
+constexpr auto kHandedAtLeast = std::chrono::milliseconds(50);
+constexpr int kRetryMs = 2;
 constexpr int kAcceptedAtOnce = 64;
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::string_view kHandshake = "\x16\x03";  // of TLS
@@ -128,14 +135,18 @@ void Acceptor::stop() {
   thread_.join();
   connections_.shut_down_all();
   watched_.clear();
+  ready_.clear();
+  handed_.clear();
 }
 
 void Acceptor::run() {
   std::array<epoll_event, 64> ready{};
   auto checked = Connection::Clock::now();
   while (true) {
-    const int count =
-        ::epoll_wait(events_, ready.data(), static_cast<int>(ready.size()), kCheckEveryMs);
+    const int every = !ready_.empty()                    ? kRetryMs
+                      : connections_.num_strangers() > 0 ? kCheckStrangersEveryMs
+                                                         : kCheckEveryMs;
+    const int count = ::epoll_wait(events_, ready.data(), static_cast<int>(ready.size()), every);
     for (int i = 0; i < count; ++i) {
       const int descriptor = ready[static_cast<size_t>(i)].data.fd;
       const uint32_t what = ready[static_cast<size_t>(i)].events;
@@ -149,8 +160,9 @@ void Acceptor::run() {
         look_at(std::shared_ptr(it->second));
       }
     }
+    hand_on();
     const auto now = Connection::Clock::now();
-    if (now - checked < std::chrono::milliseconds(kCheckEveryMs)) continue;
+    if (now - checked < std::chrono::milliseconds(kCheckStrangersEveryMs)) continue;
     checked = now;
     connections_.check(now);
   }
@@ -202,11 +214,13 @@ void Acceptor::accepted(int descriptor, const Peer& peer) {
   const auto connection =
       own ? connections_.add_own(descriptor, peer) : connections_.add(descriptor, peer);
   watched_[descriptor] = connection;
+  // A stranger keeps the small buffer: the kernel does not adapt it.
+  if (!own) ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kSmallBuffer, sizeof kSmallBuffer);
   // By edges: a first byte alone must not keep this thread busy.
   if (!watch(events_, descriptor, EPOLLIN | EPOLLRDHUP | EPOLLET, EPOLL_CTL_ADD)) {
     forget(connection);
   } else if (own) {
-    hand_over(connection, take_own_);
+    static_cast<void>(hand_over(connection, take_own_));
   }
 }
 
@@ -221,22 +235,49 @@ void Acceptor::look_at(const std::shared_ptr<Connection>& connection) {
     connection->shut_down();
     return forget(connection);
   }
-  if (got.size() == expected.size()) hand_over(connection, take_);
+  if (got.size() == expected.size()) ready_.push_back(connection);
 }
 
-void Acceptor::hand_over(const std::shared_ptr<Connection>& connection, const Take& take) {
+// gRPC takes much memory and time for calls that it refuses, so it gets few connections of
+// strangers at a time. One that was shut down counts until gRPC
+// has closed it.
+void Acceptor::hand_on() {
+  std::erase_if(handed_, [](const Handed& handed) {
+    return handed.connection->known() || !handed.connection->has_descriptor(handed.descriptor);
+  });
+  while (!ready_.empty() && handed_.size() < kMaxHanded) {
+    const std::shared_ptr<Connection> newest = std::move(ready_.back());
+    ready_.pop_back();
+    if (!watched_.contains(newest->descriptor()) || newest->is_shut_down()) continue;
+    if (newest->waiting_bytes() > kMaxFirstBytes) {
+      newest->shut_down();
+      continue;
+    }
+    const int handed = hand_over(newest, take_);
+    if (handed >= 0) handed_.push_back({newest, handed, Connection::Clock::now()});
+  }
+  if (ready_.empty() || Connection::Clock::now() - handed_.front().since < kHandedAtLeast) return;
+  const auto oldest = std::ranges::find_if(
+      handed_, [](const Handed& handed) { return !handed.connection->is_shut_down(); });
+  if (oldest != handed_.end()) oldest->connection->shut_down();
+}
+
+int Acceptor::hand_over(const std::shared_ptr<Connection>& connection, const Take& take) {
   const int handed = ::fcntl(connection->descriptor(), F_DUPFD_CLOEXEC, 0);
   // From now on only the end of the connection is of interest here.
   if (handed < 0 || !watch(events_, connection->descriptor(), 0, EPOLL_CTL_MOD)) {
     if (handed >= 0) ::close(handed);
     connection->shut_down();
-    return forget(connection);
+    forget(connection);
+    return -1;
   }
   take(handed);
+  return handed;
 }
 
 void Acceptor::forget(const std::shared_ptr<Connection>& connection) {
   ::epoll_ctl(events_, EPOLL_CTL_DEL, connection->descriptor(), nullptr);
+  connection->shut_down();
   watched_.erase(connection->descriptor());
   connections_.remove(*connection);
 }

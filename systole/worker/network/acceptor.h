@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "systole/worker/network/connections.h"
 #include "systole/worker/network/listener.h"
@@ -48,7 +49,10 @@ class Acceptor {
   void shed();
   // The first bytes of a connection have arrived.
   void look_at(const std::shared_ptr<Connection>& connection);
-  void hand_over(const std::shared_ptr<Connection>& connection, const Take& take);
+  // Returns the descriptor that was taken, or -1.
+  int hand_over(const std::shared_ptr<Connection>& connection, const Take& take);
+  // Hands on strangers that wait, the newest first, as long as gRPC has few of them.
+  void hand_on();
   void forget(const std::shared_ptr<Connection>& connection);
   // Whether it is a connection of connect_own().
   bool is_own(const Peer& peer);
@@ -61,7 +65,16 @@ class Acceptor {
   int events_ = -1;  // epoll
   int wake_ = -1;    // eventfd
   int spare_ = -1;   // closed to accept a connection when there is no other descriptor
-  std::map<int, std::shared_ptr<Connection>> watched_;  // by descriptor; of the thread
+  // All of the thread.
+  std::map<int, std::shared_ptr<Connection>> watched_;  // by descriptor
+  std::vector<std::shared_ptr<Connection>> ready_;      // strangers that wait to be handed on
+  struct Handed {
+    std::shared_ptr<Connection> connection;
+    int descriptor = -1;  // of gRPC, as long as it has not closed it
+    Connection::Clock::time_point since;
+  };
+  std::vector<Handed>
+      handed_;  // strangers that gRPC has, oldest first; it may be slow to close them
   std::mutex own_mutex_;
   std::map<Peer, bool> own_;  // connections of connect_own(), and whether they have arrived
   std::thread thread_;

@@ -2,17 +2,21 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/worker/network/listener.h"
 
 namespace systole::worker {
 namespace {
 
+constexpr int kFirstBuffer = 128 << 10;  // from there the kernel adapts it
 constexpr auto kReportEvery = std::chrono::seconds(10);
 constexpr auto kResetPeriod = std::chrono::seconds(10);
 
@@ -20,13 +24,35 @@ constexpr auto kResetPeriod = std::chrono::seconds(10);
 
 Connection::~Connection() { ::close(descriptor_); }
 
-void Connection::shut_down() const { ::shutdown(descriptor_, SHUT_RDWR); }
+void Connection::shut_down() {
+  shut_down_ = true;
+  ::shutdown(descriptor_, SHUT_RDWR);
+}
 
 int64_t Connection::received_bytes() const {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(descriptor_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
   return static_cast<int64_t>(info.tcpi_bytes_received);
+}
+
+void Connection::widen() const {
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &kFirstBuffer, sizeof kFirstBuffer);
+  ::setsockopt(descriptor_, IPPROTO_TCP, TCP_WINDOW_CLAMP, &kFirstBuffer, sizeof kFirstBuffer);
+  const int unlocked = 0;
+  ::setsockopt(descriptor_, SOL_SOCKET, kBufferLock, &unlocked, sizeof unlocked);
+}
+
+int64_t Connection::waiting_bytes() const {
+  int bytes = 0;
+  return ::ioctl(descriptor_, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+bool Connection::has_descriptor(int other) const {
+  struct stat own {};
+  struct stat others {};
+  return ::fstat(descriptor_, &own) == 0 && ::fstat(other, &others) == 0 &&
+         own.st_dev == others.st_dev && own.st_ino == others.st_ino;
 }
 
 std::shared_ptr<Connection> Connections::stranger_to_evict() const {
@@ -111,12 +137,17 @@ bool Connections::make_known(Connection& connection) {
     take_out(*dropped);
   }
   connection.known_ = true;
+  connection.widen();
   known_.insert(strangers_.extract(it));
   return true;
 }
 
 void Connections::count_refusal(Connection& connection) const {
   if (++connection.refusals_ >= limits_.max_refusals) connection.shut_down();
+}
+
+void Connections::count_call(Connection& connection) const {
+  if (connection.call_began() > limits_.max_calls) connection.shut_down();
 }
 
 void Connections::count_reset(Connection& connection) const {

@@ -20,9 +20,10 @@ struct ConnectionLimits {
   // that has the most of them makes room.
   int64_t max_strangers = 128;
   double stranger_seconds = 10;               // until a connection must have shown the token
-  int64_t stranger_bytes = int64_t{1} << 18;  // that it may send until then
+  int64_t stranger_bytes = int64_t{1} << 15;  // that it may send until then
   int64_t max_known = 0;                      // connections that have shown the token
-  int max_refusals = 8;                       // calls of one connection that are refused
+  int64_t max_calls = 96;                     // of one connection at a time
+  int max_refusals = 4;                       // calls of one connection that are refused
   int64_t max_resets = 2000;                  // calls of one connection that are cancelled in 10 s
 };
 
@@ -39,7 +40,10 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Ends the connection for both sides and for gRPC.
-  void shut_down() const;
+  void shut_down();
+  bool is_shut_down() const { return shut_down_; }
+  // Whether another descriptor of this process is one of the connection.
+  bool has_descriptor(int other) const;
   // Bytes that have arrived.
   int64_t received_bytes() const;
 
@@ -47,8 +51,12 @@ class Connection {
   const Peer& peer() const { return peer_; }
   uint64_t number() const { return number_; }
   bool known() const { return known_; }
-  // Calls that have not ended.
-  void call_began() { ++calls_; }
+  // Lets the other side send as much at a time as the kernel thinks right, not a little as before.
+  void widen() const;
+  // Bytes that wait to be read.
+  int64_t waiting_bytes() const;
+  // Calls that have not ended. Returns their number.
+  int64_t call_began() { return ++calls_; }
   void call_ended() { --calls_; }
 
  private:
@@ -58,6 +66,7 @@ class Connection {
   const uint64_t number_;  // in the order of their arrival
   const Clock::time_point begin_ = Clock::now();
   std::atomic<bool> known_ = false;
+  std::atomic<bool> shut_down_ = false;
   std::atomic<int64_t> calls_ = 0;
   std::atomic<int> refusals_ = 0;
   std::atomic<int64_t> resets_ = 0;  // in this period
@@ -83,10 +92,13 @@ class Connections {
   // A call has been refused for its token or method. The connection is shut down when it is one too
   // many.
   void count_refusal(Connection& connection) const;
+  // A call has begun. The connection is shut down when there are too many: a client that keeps to
+  // the limit that gRPC tells it has fewer.
+  void count_call(Connection& connection) const;
   // A call has been cancelled by the client.
   void count_reset(Connection& connection) const;
   // Shuts down connections that did not show the token in time, or sent too much until then. Called
-  // every 0.1 s or so.
+  // every few milliseconds while there are strangers.
   void check(Connection::Clock::time_point now);
   // Shuts down the stranger that is the first to make room. Returns whether there was one.
   bool evict_stranger();

@@ -53,6 +53,10 @@ int listen_at(const addrinfo& info, int port) {
   std::memcpy(&address, info.ai_addr, info.ai_addrlen);
   const int yes = 1;
   ::setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  // A small window at first, which can grow: a fixed buffer would bound it for ever.
+  const int unlocked = 0;
+  ::setsockopt(made, SOL_SOCKET, SO_RCVBUF, &kSmallBuffer, sizeof kSmallBuffer);
+  ::setsockopt(made, SOL_SOCKET, kBufferLock, &unlocked, sizeof unlocked);
   if (info.ai_family == AF_INET6) {
     auto& ipv6 = reinterpret_cast<sockaddr_in6&>(address);
     const int only = IN6_IS_ADDR_UNSPECIFIED(&ipv6.sin6_addr) ? 0 : 1;

@@ -6,6 +6,11 @@
 
 namespace systole::worker {
 
+// What may arrive on a connection before it is accepted, and from a stranger at a time.
+inline constexpr int kSmallBuffer = 4096;
+// SO_BUF_LOCK (Linux 5.14): whether the size of a socket's buffers is fixed.
+inline constexpr int kBufferLock = 72;
+
 // Listens from construction to destruction.
 class Listener {
  public:
