@@ -31,13 +31,13 @@ constexpr int64_t kMaxFirstBytes = 4096;
 // Strangers that gRPC has at a time, and how long each of them stays at least.
 constexpr size_t kMaxHanded = 6;
 constexpr auto kHandedAtLeast = std::chrono::milliseconds(50);
-constexpr int kRetryMs = 2;
+constexpr int kWatchHandedMs = 1;
 constexpr int kAcceptedAtOnce = 64;
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::string_view kHandshake = "\x16\x03";  // of TLS
 // Descriptors that are not connections.
 constexpr int64_t kOtherDescriptors = 256;
-constexpr int64_t kFewestConnections = 8;
+constexpr int64_t kMinConnections = 8;
 
 // Returns the number of descriptors that the process may have.
 int64_t raise_descriptor_limit() {
@@ -54,8 +54,8 @@ int64_t raise_descriptor_limit() {
 // Bounds the connections, which take two descriptors each, by the descriptors that there are.
 ConnectionLimits within_descriptors(ConnectionLimits limits) {
   const int64_t descriptors = raise_descriptor_limit();
-  const int64_t most = std::max((descriptors - std::min(kOtherDescriptors, descriptors / 2)) / 2,
-                                kFewestConnections);
+  const int64_t most =
+      std::max((descriptors - std::min(kOtherDescriptors, descriptors / 2)) / 2, kMinConnections);
   limits.max_strangers = std::min(limits.max_strangers, most / 2);
   limits.max_known = std::min(limits.max_known, most / 2);
   return limits;
@@ -143,7 +143,7 @@ void Acceptor::run() {
   std::array<epoll_event, 64> ready{};
   auto checked = Connection::Clock::now();
   while (true) {
-    const int every = !ready_.empty()                    ? kRetryMs
+    const int every = !handed_.empty()                   ? kWatchHandedMs
                       : connections_.num_strangers() > 0 ? kCheckStrangersEveryMs
                                                          : kCheckEveryMs;
     const int count = ::epoll_wait(events_, ready.data(), static_cast<int>(ready.size()), every);
@@ -245,6 +245,9 @@ void Acceptor::hand_on() {
   std::erase_if(handed_, [](const Handed& handed) {
     return handed.connection->known() || !handed.connection->has_descriptor(handed.descriptor);
   });
+  for (const Handed& handed : handed_) {
+    if (!handed.connection->is_shut_down()) connections_.check_bytes(*handed.connection);
+  }
   while (!ready_.empty() && handed_.size() < kMaxHanded) {
     const std::shared_ptr<Connection> newest = std::move(ready_.back());
     ready_.pop_back();

@@ -154,6 +154,13 @@ void Connections::count_reset(Connection& connection) const {
   if (++connection.resets_ >= limits_.max_resets) connection.shut_down();
 }
 
+void Connections::check_bytes(Connection& stranger) {
+  if (stranger.known() || stranger.received_bytes() <= limits_.stranger_bytes) return;
+  stranger.shut_down();
+  const std::lock_guard lock(mutex_);
+  ++shut_down_;
+}
+
 void Connections::check(Connection::Clock::time_point now) {
   const auto allowed = std::chrono::duration<double>(limits_.stranger_seconds);
   std::vector<std::shared_ptr<Connection>> dropped;  // destroyed without the lock

@@ -97,6 +97,8 @@ class Connections {
   void count_call(Connection& connection) const;
   // A call has been cancelled by the client.
   void count_reset(Connection& connection) const;
+  // Shuts down a stranger that has sent too much.
+  void check_bytes(Connection& stranger);
   // Shuts down connections that did not show the token in time, or sent too much until then. Called
   // every few milliseconds while there are strangers.
   void check(Connection::Clock::time_point now);
