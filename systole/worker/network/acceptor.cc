@@ -29,7 +29,7 @@ constexpr int kCheckStrangersEveryMs = 4;
 // A client waits for an answer to its first bytes.
 constexpr int64_t kMaxFirstBytes = 4096;
 // Strangers that gRPC has at a time, and how long each of them stays at least.
-constexpr size_t kMaxHanded = 6;
+constexpr size_t kMaxHanded = 4;
 constexpr auto kHandedAtLeast = std::chrono::milliseconds(50);
 constexpr int kWatchHandedMs = 1;
 constexpr int kAcceptedAtOnce = 64;
