@@ -93,8 +93,8 @@ void run_attack(const Attack& attack, const Target& target) {
     const rlimit memory{rlim_t{4} << 30, rlim_t{4} << 30};
     ::setrlimit(RLIMIT_AS, &memory);
     ::nice(5);  // the machine is no other one
-    ::execl(self.c_str(), "worker_attack", "--attack", attack.name, "--address", target.address.c_str(),
-            "--scale", scale.c_str(), static_cast<const char*>(nullptr));
+    ::execl(self.c_str(), "worker_attack", "--attack", attack.name, "--address",
+            target.address.c_str(), "--scale", scale.c_str(), static_cast<const char*>(nullptr));
     ::_exit(127);
   }
   ::waitpid(process, nullptr, 0);
@@ -192,7 +192,8 @@ Arguments parse(int argc, char** argv) {
     } else if (name == "--address") {
       arguments.address = value, ++i;
     } else {
-      fmt::print(stderr, "usage: worker_attack [--list] [--filter TEXT] [--sample] [--scale NUMBER]\n");
+      fmt::print(stderr,
+                 "usage: worker_attack [--list] [--filter TEXT] [--sample] [--scale NUMBER]\n");
       std::exit(2);
     }
   }
