@@ -33,6 +33,15 @@ void read_pipeline() {
   if (rows != 18) throw std::logic_error("other elements");
 }
 
+TEST(WithoutThreads, Pools) {
+  expect_none(fail_threads([] {
+    ThreadPool pool(4);
+    std::atomic<int64_t> sum{0};
+    pool.parallel_for(100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    if (sum != 100) throw std::logic_error("other work");
+  }));
+}
+
 TEST(WithoutThreads, Pipelines) { expect_none(fail_threads(read_pipeline)); }
 
 TEST(WithoutThreads, Clients) {

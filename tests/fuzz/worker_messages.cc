@@ -21,7 +21,9 @@ constexpr int64_t kMaxBytes = int64_t{1} << 20;
 
 void run_requests(std::string_view bytes) {
   const worker::WorkerLimits limits{.max_bytes = kMaxBytes};
-  worker::MemoryAccount account(kMaxBytes);
+  const auto account =
+      worker::MemoryAccount::make(kMaxBytes, std::make_shared<worker::ByteCounter>(0),
+                                  std::make_shared<worker::ByteCounter>(0));
   worker::CompileService compiler(10);
   worker::Transfers transfers(account);
   worker::Operations operations(systole::runtime::client("reference"), limits, account, compiler,
