@@ -1,10 +1,10 @@
 // Attacks `systole board` on this machine and prints what its other clients and its memory see:
 //
-//   board_attack SYSTOLE [SECONDS]
+//   board_attack [SYSTOLE [SECONDS]]
 //
-// Each line is a figure with its bound; the exit status is 1 if one is exceeded. Connects to the
-// loopback address only, and removes what it wrote. SECONDS is the length of each attack, 10 by
-// default.
+// SYSTOLE is the program to attack, by default the one beside this one. Each line is a figure with
+// its bound; the exit status is 1 if one is exceeded. Connects to the loopback address only, and
+// removes what it wrote. SECONDS is the length of each attack, 10 by default.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -373,11 +373,8 @@ void attack_with_kinds_of_files(const std::string& program, const fs::path& root
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 2) {
-    fmt::print("usage: board_attack SYSTOLE [SECONDS]\n");
-    return 2;
-  }
-  const std::string program = arguments[1];
+  const std::string program =
+      count > 1 ? arguments[1] : (fs::path(arguments[0]).parent_path() / "systole").string();
   const int seconds = count > 2 ? std::atoi(arguments[2]) : 10;
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
