@@ -125,8 +125,11 @@ bool Connections::make_known(Connection& connection) {
   const auto it = strangers_.find(connection.number());
   if (it == strangers_.end()) return false;  // it was shut down
   if (static_cast<int64_t>(known_.size()) >= limits_.max_known) {
-    const auto idle =
-        std::ranges::find_if(known_, [](const auto& entry) { return entry.second->calls_ == 0; });
+    const auto now = Connection::Clock::now();
+    const std::chrono::duration<double> enough(limits_.idle_seconds);
+    const auto idle = std::ranges::find_if(known_, [&](const auto& entry) {
+      return entry.second->calls_ == 0 && now - entry.second->idle_since_.load() >= enough;
+    });
     if (idle == known_.end()) {
       connection.shut_down();
       ++shut_down_;

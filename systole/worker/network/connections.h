@@ -19,12 +19,15 @@ struct ConnectionLimits {
   // Connections that have not shown the token. When there are more, the oldest one of the address
   // that has the most of them makes room.
   int64_t max_strangers = 128;
-  double stranger_seconds = 10;               // until a connection must have shown the token
-  int64_t stranger_bytes = int64_t{1} << 15;  // that it may send until then
-  int64_t max_known = 0;                      // connections that have shown the token
-  int64_t max_calls = 96;                     // of one connection at a time
-  int max_refusals = 4;                       // calls of one connection that are refused
-  int64_t max_resets = 2000;                  // calls of one connection that are cancelled in 10 s
+  double stranger_seconds = 10;  // until a connection must have shown the token
+  // That it may send until then: a handshake, headers, and what of a message fits into the window
+  // of a stream that nobody reads yet.
+  int64_t stranger_bytes = int64_t{72} << 10;
+  int64_t max_known = 0;      // connections that have shown the token
+  double idle_seconds = 1;    // after which one of these may make room
+  int64_t max_calls = 96;     // of one connection at a time
+  int max_refusals = 4;       // calls of one connection that are refused
+  int64_t max_resets = 2000;  // calls of one connection that are cancelled in 10 s
 };
 
 // A descriptor of a connection, besides that of gRPC. Thread-safe.
@@ -57,7 +60,10 @@ class Connection {
   int64_t waiting_bytes() const;
   // Calls that have not ended. Returns their number.
   int64_t call_began() { return ++calls_; }
-  void call_ended() { --calls_; }
+  void call_ended() {
+    idle_since_ = Clock::now();
+    --calls_;
+  }
 
  private:
   friend class Connections;
@@ -68,6 +74,7 @@ class Connection {
   std::atomic<bool> known_ = false;
   std::atomic<bool> shut_down_ = false;
   std::atomic<int64_t> calls_ = 0;
+  std::atomic<Clock::time_point> idle_since_ = Clock::now();
   std::atomic<int> refusals_ = 0;
   std::atomic<int64_t> resets_ = 0;  // in this period
 };

@@ -67,7 +67,7 @@ TEST(Connections, MakeRoomForThoseOfOthers) {
 }
 
 TEST(Connections, KeepThoseThatHaveShownTheToken) {
-  Connections connections({.max_strangers = 2, .max_known = 2});
+  Connections connections({.max_strangers = 2, .max_known = 2, .idle_seconds = 0});
   const auto first = connections.add(descriptor(), peer(1, 1));
   EXPECT_TRUE(connections.make_known(*first));
   first->call_began();
