@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/sanitized.h"
 #include "systole/hlo/testing/bombs.h"
 #include "systole/hlo/text/text.h"
@@ -16,7 +15,7 @@
 namespace systole::cpu {
 namespace {
 
-using systole::testing::error_of;
+using hlo::testing::error_of;
 using systole::testing::kSanitized;
 using ::testing::HasSubstr;
 
