@@ -32,5 +32,6 @@ struct Attack {
 std::vector<Attack> stranger_attacks();
 std::vector<Attack> client_attacks();
 std::vector<Attack> session_attacks();
+std::vector<Attack> program_attacks();
 
 }  // namespace systole::hostile

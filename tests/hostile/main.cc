@@ -51,7 +51,7 @@ struct Arguments {
 
 std::vector<Attack> all_attacks() {
   std::vector<Attack> all = stranger_attacks();
-  for (const auto& more : {client_attacks(), session_attacks()}) {
+  for (const auto& more : {client_attacks(), session_attacks(), program_attacks()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "systole/worker/testing/proxy.h"
@@ -205,6 +206,22 @@ void huge_headers(const Target& target) {
   }
 }
 
+// Fields whose size old versions of gRPC misjudge, within long headers (CVE-2023-1428).
+void misjudged_headers(const Target& target) {
+  const std::string fields = header_field(":method", "POST") + header_field(":path", kHello) +
+                             header_field("content-type", "application/grpc");
+  const std::string filler = header_field("x", std::string(15'000, 'x'));
+  for (const auto& [name, value] :
+       {std::pair("te", "x"), std::pair(":scheme", "x"), std::pair("grpclb_client_stats", "x")}) {
+    for (int parts = 0; parts < 4; ++parts) {
+      RawHttp2 connection(target.port);
+      connection.send(frame(1, parts == 0 ? 4 : 0, 1, fields + header_field(name, value)));
+      for (int k = 1; k <= parts; ++k) connection.send(frame(9, k == parts ? 4 : 0, 1, filler));
+      connection.receive(0.05);
+    }
+  }
+}
+
 void endless_continuations(const Target& target) {
   for (int64_t i = 0; i < target.turns(100); ++i) {
     RawHttp2 connection(target.port);
@@ -303,6 +320,7 @@ std::vector<Attack> stranger_attacks() {
           {"unknown methods", false, unknown_methods},
           {"health checks", false, health_checks},
           {"huge headers", false, huge_headers},
+          {"misjudged headers", false, misjudged_headers},
           {"endless continuations", false, endless_continuations},
           {"a bomb of header indices", false, hpack_bomb},
           {"pings", false, pings},
