@@ -21,6 +21,7 @@
 #include "systole/worker/server_credentials.h"
 #include "systole/worker/service.h"
 #include "systole/worker/session_template.h"
+#include "systole/worker/session_template.h"
 
 namespace systole::worker {
 namespace {
@@ -148,8 +149,9 @@ void WorkerServer::Impl::start() {
       options.watchdog, [this] { return answers(); }, [this] { became_deaf(); });
 }
 
-// Whether a call over the worker's own port is answered.
+// Whether a call over the worker's own port is answered, and sessions can be made.
 bool WorkerServer::Impl::answers() {
+  if (options.processes != nullptr && !options.processes->works()) return false;
   const auto socket = acceptor.connect_own(kAnswerSeconds);
   return socket && answers_health(*socket, kAnswerSeconds);
 }
