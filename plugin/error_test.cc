@@ -14,6 +14,9 @@ bool no_memory = false;  // new fails while it is set
 
 }  // namespace
 
+// g++ takes the new that it inlines for another one than this.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 void* operator new(size_t size) {
   void* const memory = no_memory ? nullptr : std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();

@@ -21,7 +21,6 @@
 #include "systole/worker/server_credentials.h"
 #include "systole/worker/service.h"
 #include "systole/worker/session_template.h"
-#include "systole/worker/session_template.h"
 
 namespace systole::worker {
 namespace {

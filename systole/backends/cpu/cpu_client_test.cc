@@ -230,7 +230,7 @@ TEST(CpuClient, SaysWhatItCannotDo) {
   const auto module =
       module_of(1, {}, [](hlo::Builder& b, auto& v) { return std::vector{b.negate(v[0])}; });
   EXPECT_EQ(error_of([&] { testing::client().compile(*module, {.num_replicas = 0}); }),
-            "INVALID_ARGUMENT: cpu: num_replicas, got 0, expected >= 1");
+            "INVALID_ARGUMENT: cpu: num_replicas, got 0, expected 1 to 2048");
 }
 
 TEST(CpuClient, RunsWhatItHasNoCodeForByItsReferenceValue) {

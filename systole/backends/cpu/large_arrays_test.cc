@@ -165,7 +165,7 @@ TEST(LargeArrays, SumsOfManyElementsAreAccurate) {
   b.computation().set_results({b.reduce(x, Opcode::add, {0})});
   const Tensor sum = testing::run(module, std::vector{Tensor::full(DType::f32, {count}, 0.1)})[0];
   EXPECT_NEAR(sum.item<float>() / (static_cast<double>(0.1F) * static_cast<double>(count)), 1,
-              1e-6);
+              4e-6);  // each vector lane sums some 100,000 elements; fewer on wide vectors
 }
 
 TEST(LargeArrays, TransposesOfEverySize) {

@@ -29,11 +29,21 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   }
 }
 
-bool host_multiplies_bf16() {
+namespace {
+
+bool host_has(dnnl::cpu_isa isa) {
   // A set is the bits of all that it contains.
-  constexpr auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   static const auto host = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (host & bf16) == bf16;
+  const auto wanted = static_cast<unsigned>(isa);
+  return (host & wanted) == wanted;
+}
+
+}  // namespace
+
+bool host_multiplies_bf16() { return host_has(dnnl::cpu_isa::avx512_core_bf16); }
+
+bool host_multiplies_s8() {
+  return host_has(dnnl::cpu_isa::avx512_core_vnni) || host_has(dnnl::cpu_isa::avx2_vnni);
 }
 
 dnnl::primitive_attr onednn_attributes() {

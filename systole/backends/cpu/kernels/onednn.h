@@ -20,6 +20,9 @@ const dnnl::engine& onednn_engine();
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
 // Returns whether the host has instructions for bf16 products. oneDNN emulates missing ones.
 bool host_multiplies_bf16();
+// Returns whether the host has instructions for 8-bit products (VNNI). Without them oneDNN adds
+// pairs of products in 16 bits, which may saturate, and halves the elements of kernels.
+bool host_multiplies_s8();
 // Attributes of every primitive: the caller provides scratch memory. The library's own scratch
 // memory belongs to the thread that created the primitive.
 dnnl::primitive_attr onednn_attributes();

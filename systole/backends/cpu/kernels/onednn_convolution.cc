@@ -106,12 +106,6 @@ bool copies_pay(const Problem& p) {
   return operations >= kUses * static_cast<double>(p.image.get_size() + p.output.get_size());
 }
 
-// Without instructions for 8-bit products (VNNI), oneDNN halves the elements of 8-bit kernels and
-// loses a bit of each.
-bool is_exact(const Plan& plan) {
-  return (plan.layouts.kernel.data.extra.flags & dnnl_memory_extra_flag_scale_adjust) == 0;
-}
-
 // With images where they are if oneDNN has good code for that, else with copies in the layout that
 // it likes: measured, channels-last images in place are mostly as fast as blocked ones, which cost
 // two copies.
@@ -126,7 +120,7 @@ std::optional<Plan> choose_plan(const Problem& p) {
       plan = make_plan(p, layouts);
       return plan.primitive;
     });
-    if (made && is_exact(plan) && plan.implementation.find("ref") == std::string::npos) return plan;
+    if (made && plan.implementation.find("ref") == std::string::npos) return plan;
   }
   return std::nullopt;
 }
@@ -170,6 +164,7 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
 
 std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
   if (problem.image.data_type() == dnnl::memory::data_type::s8) {
+    if (!host_multiplies_s8()) return nullptr;
     const OpenmpThreads threads(num_threads);
     const std::optional<Plan> plan = choose_plan(problem);
     return plan ? std::make_unique<ConvolutionKernel>(problem, *plan, num_threads) : nullptr;

@@ -71,7 +71,7 @@ bool dot_supported(DType lhs, DType rhs, DType result) {
   if (lhs != rhs) return false;
   if (lhs == DType::f32) return result == DType::f32;
   if (lhs == DType::bf16) return result == DType::bf16 || result == DType::f32;
-  return lhs == DType::s8 && result == DType::s32;
+  return lhs == DType::s8 && result == DType::s32 && host_multiplies_s8();
 }
 
 class DotKernel : public Kernel {
