@@ -36,7 +36,7 @@ TEST(MemoryAccountTest, CountsForAllSessionsTogether) {
   const auto b = server->for_session();
   const Charge first = a->charge(6000, "buffer");
   EXPECT_EQ(error_of([&] { b->charge(5000, "buffer"); }),
-            "RESOURCE_EXHAUSTED: worker: buffer, got 5256 bytes with 6256 in use, expected at most "
+            "RESOURCE_EXHAUSTED: worker: buffer, got 5000 bytes with 6256 in use, expected at most "
             "10000 together");
   EXPECT_EQ(b->in_use(), 0);
   const Charge second = b->charge(3000, "buffer");

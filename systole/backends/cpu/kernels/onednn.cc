@@ -46,6 +46,8 @@ bool host_multiplies_s8() {
   return host_has(dnnl::cpu_isa::avx512_core_vnni) || host_has(dnnl::cpu_isa::avx2_vnni);
 }
 
+bool host_keeps_sums_whole() { return host_has(dnnl::cpu_isa::avx512_core); }
+
 dnnl::primitive_attr onednn_attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -23,6 +23,9 @@ bool host_multiplies_bf16();
 // Returns whether the host has instructions for 8-bit products (VNNI). Without them oneDNN adds
 // pairs of products in 16 bits, which may saturate, and halves the elements of kernels.
 bool host_multiplies_s8();
+// Returns whether oneDNN keeps the sum of a product of two matrices on one thread, so that it does
+// not depend on the number of threads. Without AVX-512 it splits long sums.
+bool host_keeps_sums_whole();
 // Attributes of every primitive: the caller provides scratch memory. The library's own scratch
 // memory belongs to the thread that created the primitive.
 dnnl::primitive_attr onednn_attributes();
