@@ -133,6 +133,9 @@ TEST(PoolingTest, MasksOfSequences) {
 
 // An example that is masked throughout gives no gradient, and none that is not finite.
 TEST(PoolingTest, TrainsUnderAMask) {
+  Graph graph;
+  const GraphScope scope(graph);
+  set_random_seed(1);
   for (const char* name : {"GlobalAveragePooling1D", "GlobalMaxPooling1D"}) {
     const Sequential model({layers::Embedding(6, 3, {.mask_zero = true, .input_length = 4}),
                             pooling_layer(name, Json::object()), layers::Dense(1)});
