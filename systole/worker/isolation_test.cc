@@ -147,7 +147,7 @@ TEST(Isolation, FreesTheSlotOfAnEndlessProgramAfterItsLease) {
   EXPECT_LT(Clock::now() - cut, std::chrono::seconds(10));
   EXPECT_TRUE(processes_of_sessions().empty());
   expect_works(client_of(worker->address()));
-  EXPECT_NE(error_of([&] { event.wait(); }), "");
+  EXPECT_NE(error_of([&] { event.wait(); }), "no error");
 }
 
 TEST(Isolation, EndsWithAnEndlessProgram) {
@@ -194,7 +194,7 @@ TEST(Isolation, LosesTheSessionOfAProcessThatDiesAndNoOther) {
   ::kill(first[0], SIGSEGV);
   EXPECT_THAT(error_of([&] { victim.buffer_from_host(Tensor(1.0F))->ready().wait(); }),
               HasSubstr("process of the session, which was ended by SIGSEGV within 'put'"));
-  EXPECT_NE(error_of([&] { buffer->to_host(); }), "");
+  EXPECT_NE(error_of([&] { buffer->to_host(); }), "no error");
   expect_works(other);
 }
 
@@ -222,7 +222,7 @@ TEST(Isolation, CountsAgainAfterAProcessHasDied) {
     const auto buffer = client.buffer_from_host(Tensor::zeros(DType::u8, {int64_t{40} << 20}));
     buffer->ready().wait();
     for (const pid_t process : processes_of_sessions()) ::kill(process, SIGKILL);
-    EXPECT_NE(error_of([&] { buffer->to_host(); }), "");
+    EXPECT_NE(error_of([&] { buffer->to_host(); }), "no error");
   }
   EXPECT_THAT(worker_status(worker->address()), ::testing::Not(HasSubstr("MiB of 48.0 MiB")));
 }

@@ -45,7 +45,7 @@ TEST(SharedArenaTest, FreesWhatTheLastHolderDrops) {
             "is no room");
   auto taken = arena.there->take_over(block->hand_over());
   block.reset();
-  EXPECT_NE(error_of([&] { arena.here->allocate(12 * kMiB); }), "");
+  EXPECT_NE(error_of([&] { arena.here->allocate(12 * kMiB); }), "no error");
   taken.reset();
   arena.here->allocate(12 * kMiB);
   arena.here->allocate(12 * kMiB);
