@@ -135,9 +135,11 @@ class Judge {
     const int64_t most = memory.most() - before;
     std::vector<std::string> passed;
     if (most > bounds.memory) passed.push_back("memory");
-    if (latency.p99 > bounds.p99) passed.push_back("p99");
+    // A sample has few calls, beside other tests: its times say nothing.
+    const bool timed = scale_ >= 1;
+    if (timed && latency.p99 > bounds.p99) passed.push_back("p99");
     if (latency.failed > 0) passed.push_back(fmt::format("{} calls failed", latency.failed));
-    if (!serves || *serves > bounds.full_service) passed.push_back("time to serve");
+    if (!serves || (timed && *serves > bounds.full_service)) passed.push_back("time to serve");
     if (!worker.alive()) passed.push_back("the worker has ended");
     std::string verdict;
     for (const std::string& what : passed) verdict += (verdict.empty() ? " FAILED: " : ", ") + what;
@@ -185,7 +187,7 @@ Arguments parse(int argc, char** argv) {
       arguments.list = true;
     } else if (name == "--sample") {
       arguments.scale = 0.02;
-      arguments.step = 2;
+      arguments.step = 4;
     } else if (name == "--filter") {
       arguments.filter = value, ++i;
     } else if (name == "--scale") {
