@@ -134,13 +134,13 @@ class Judge {
     const auto serves = time_to_serve(target, bounds.full_service);
     const int64_t most = memory.most() - before;
     std::vector<std::string> passed;
-    if (most > bounds.memory) passed.push_back("memory");
+    if (most > bounds.memory) passed.emplace_back("memory");
     // A sample has few calls, beside other tests: its times say nothing.
     const bool timed = scale_ >= 1;
-    if (timed && latency.p99 > bounds.p99) passed.push_back("p99");
-    if (latency.failed > 0) passed.push_back(fmt::format("{} calls failed", latency.failed));
-    if (!serves || (timed && *serves > bounds.full_service)) passed.push_back("time to serve");
-    if (!worker.alive()) passed.push_back("the worker has ended");
+    if (timed && latency.p99 > bounds.p99) passed.emplace_back("p99");
+    if (latency.failed > 0) passed.emplace_back(fmt::format("{} calls failed", latency.failed));
+    if (!serves || (timed && *serves > bounds.full_service)) passed.emplace_back("time to serve");
+    if (!worker.alive()) passed.emplace_back("the worker has ended");
     std::string verdict;
     for (const std::string& what : passed) verdict += (verdict.empty() ? " FAILED: " : ", ") + what;
     fmt::print("{:<44} {:>5} MiB {:>6.1f} ms {:>6.1f} ms {:>9} {:>7}{}\n", attack.name, most / kMiB,
