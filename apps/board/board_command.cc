@@ -51,9 +51,9 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server at SIGINT and SIGTERM. The signals are blocked in all threads but its own. Ends
-// the process if the others do not end in time: one may read a file that never answers. Nothing is
-// lost, since a board writes nothing.
+// Stops the server at SIGINT and SIGTERM, which all threads but one of its own block. If the
+// server has not ended in time, such as while it reads from a network disk that does not answer,
+// it ends the process: a board writes nothing that could be lost.
 class SignalStopper {
  public:
   SignalStopper() {

@@ -511,7 +511,8 @@ Event Run::read_event(const BlobRef& ref) const {
   const std::string what = fmt::format("{}: event at byte {}", path, ref.offset);
   const EventView view = view_event(*record);
   if (view.kind != Event::Kind::summary) return parse_event(what, *record);
-  // A value may take many times its bytes in memory, so others are not parsed.
+  // A parsed value may take many times its bytes in memory: of an event only the value that is
+  // asked for is parsed.
   visit_values(view.body, [&](uint32_t index, const ValueView& value) {
     const bool image = value.kind == SummaryValue::Kind::image || value.plugin == "images";
     if (index == ref.value && !image && value.message.size() > limits_.max_value_bytes) {

@@ -131,7 +131,8 @@ FileDescriptor open_file(const std::string& path, const OpenFileOptions& options
   if (descriptor < 0 && errno == ELOOP && !options.follow_link) {
     throw failed_precondition("{}: {}, got a symbolic link, expected a file", path, options.what);
   }
-  // What is at the path may have changed in between: the descriptor tells what was opened.
+  // Another file may have been put at the path since the look above, so the file that was opened
+  // is checked again, by its descriptor.
   if (descriptor < 0 || ::fstat(descriptor, &info) != 0) throw file_error(path, options.what);
   check_kind(path, options, info);
   check_owner(path, options, info);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/clock.h"
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/worker/protocol/convert.h"
+#include "systole/worker/secret.h"
 
 namespace systole::worker {
 namespace {
@@ -19,10 +21,6 @@ constexpr int64_t kUncountedBytes = int64_t{320} << 20;
 // Messages in memory take a multiple of their bytes.
 int64_t bytes_in_memory(const google::protobuf::Message& message) {
   return static_cast<int64_t>(message.SpaceUsedLong());
-}
-
-int64_t nanoseconds(WorkerSession::Clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -59,14 +57,7 @@ WorkerSession::~WorkerSession() {
   executor_.join();
 }
 
-bool WorkerSession::has_token(std::string_view token) const {
-  if (token.size() != token_.size()) return false;
-  unsigned difference = 0;  // in time that does not depend on the first difference
-  for (size_t i = 0; i < token.size(); ++i) {
-    difference |= static_cast<unsigned char>(token[i]) ^ static_cast<unsigned char>(token_[i]);
-  }
-  return difference == 0;
-}
+bool WorkerSession::has_token(std::string_view token) const { return is_secret(token, token_); }
 
 void WorkerSession::attach(std::shared_ptr<ReplySink> sink, uint64_t acknowledged) {
   {
@@ -200,7 +191,7 @@ bool WorkerSession::deliver(v1::Reply&& reply) {
 
 void WorkerSession::write(const v1::Reply& reply) {
   if (sink_ == nullptr) return;
-  write_began_ = nanoseconds(Clock::now());
+  write_began_ = steady_ns();
   const bool sent = sink_->send(reply);
   write_began_ = 0;
   if (!sent) {
@@ -223,13 +214,13 @@ void WorkerSession::close() {
 
 bool WorkerSession::check(Clock::time_point now, Clock::duration stall) {
   transfers_->trim();
-  if (process_ != nullptr) process_->check(now, context_.limits.max_launch_seconds);
+  if (process_ != nullptr) process_->check(context_.limits.max_launch_seconds);
   bool expired = false;
   {
     const std::lock_guard lock(mutex_);
     if (closing_) return true;
     const int64_t began = write_began_;
-    const bool stuck = began != 0 && nanoseconds(now - stall) > began;
+    const bool stuck = began != 0 && std::chrono::nanoseconds(steady_ns() - began) > stall;
     if (sink_ != nullptr && (stuck || now - last_received_ > stall)) {
       log_warning("worker: session of {}: the client {}; its lease begins", client_,
                   stuck ? "does not read" : "is silent");

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "systole/base/clock.h"
 #include "systole/base/log.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/session_messages.h"
@@ -19,16 +20,12 @@
 namespace systole::worker {
 namespace {
 
-// Memory of arrays that have gone, which the arenas of the worker keep for new ones.
+// Bytes of freed arrays that the worker's arenas, all together, keep for new arrays.
 constexpr int64_t kMaxCachedBytes = int64_t{128} << 20;
 // Besides the arrays: blocks are whole pages, and leave gaps.
 constexpr int64_t kArenaSlack = int64_t{1} << 30;
 constexpr int64_t kMinArenaBytes = int64_t{128} << 20;
 constexpr int kRecordingSeconds = 2;
-
-int64_t nanoseconds(SessionProcess::Clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
 
 // One of `bytes` of addresses, or of fewer where those of this process are limited.
 std::shared_ptr<SharedArena> make_arena(int64_t bytes) {
@@ -135,7 +132,7 @@ void SessionProcess::refuse(v1::Request& request, const Error& error, v1::Reply&
 void SessionProcess::exchange(v1::SessionRequest& message, v1::Reply& reply) {
   const uint64_t op_id = reply.op_id();
   const std::string operation = span_of(message.request()).name;
-  began_ = nanoseconds(Clock::now());
+  began_ = steady_ns();
   v1::SessionReply answer;
   const bool answered = send_message(operations_, message) && receive_message(operations_, answer);
   began_ = 0;
@@ -181,9 +178,9 @@ void SessionProcess::end(const std::string& why) {
   if (!why.empty()) log_warning("worker: process of a session, {}: it {}", process_, why);
 }
 
-void SessionProcess::check(Clock::time_point now, double max_seconds) {
+void SessionProcess::check(double max_seconds) {
   const int64_t began = began_;
-  if (began == 0 || 1e-9 * static_cast<double>(nanoseconds(now) - began) < max_seconds) return;
+  if (began == 0 || 1e-9 * static_cast<double>(steady_ns() - began) < max_seconds) return;
   end(fmt::format("was ended after {} s", max_seconds));
 }
 

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,8 +19,6 @@ namespace systole::worker {
 // Thread-safe but for the functions of OperationRunner that are not.
 class SessionProcess final : public OperationRunner {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // Forks it. `processes` must outlive it. Errors: those of SessionTemplate::fork().
   SessionProcess(SessionTemplate& processes, const WorkerLimits& limits, int64_t max_bytes);
   ~SessionProcess() override;
@@ -43,7 +40,7 @@ class SessionProcess final : public OperationRunner {
   // "" where nobody asks any more.
   void end(const std::string& why);
   // Kills it if the operation under way began more than `max_seconds` ago.
-  void check(Clock::time_point now, double max_seconds);
+  void check(double max_seconds);
   // Bytes of memory of its own that the system counts for it; 0 when it has ended.
   int64_t private_bytes() const;
   // Bytes that are counted for what it holds.

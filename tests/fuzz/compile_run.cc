@@ -250,7 +250,7 @@ class Mutation {
     text_.replace(at, end - at, kNumbers[next(std::size(kNumbers))]);
   }
 
-  // One word that starts with `prefix` becomes another one of the text.
+  // Replaces one word that starts with `prefix` by another word of the text with that prefix.
   void exchange_words(char first, std::string_view prefix) {
     std::vector<std::pair<size_t, size_t>> words;
     for (size_t i = 0; i < text_.size(); ++i) {

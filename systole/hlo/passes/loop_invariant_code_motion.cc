@@ -95,7 +95,8 @@ class Hoister {
     changed_ = true;
   }
 
-  // An operand that is not worth hoisting itself stays inside for its users there.
+  // Copies an instruction, and the operands that it needs from the loop, to before the loop. An
+  // operand that does not pay by itself also stays in the loop for its other users.
   void copy(Instruction& instruction) {
     struct Frame {
       Instruction* instruction;

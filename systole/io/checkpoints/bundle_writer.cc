@@ -43,7 +43,8 @@ int shards_of(FileSystem& file_system, const std::string& prefix) {
   try {
     return BundleReader(file_system, prefix).num_shards();
   } catch (const Error& error) {
-    // Nothing that a crash could lose is there, unless the file system alone is at fault.
+    // A bundle that cannot be read may be replaced in any way. Where the file system does not
+    // answer, nobody knows whether it can be.
     if (error.code() == Code::unavailable) throw;
     return 0;
   }

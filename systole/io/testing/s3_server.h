@@ -21,7 +21,8 @@ struct S3ServerOptions {
       0};                   // of the server's clock; requests must be within 15 minutes of it
   size_t page_size = 1000;  // objects on a page, at most 1000
   size_t min_part_bytes = size_t{5} << 20;
-  // Whether writes may have If-Match and If-None-Match, as since 2024; otherwise they get 501.
+  // Whether writes may be conditional (If-Match, If-None-Match), as S3's may since 2024. If not,
+  // the server answers such a write with 501.
   bool conditional_writes = true;
 };
 

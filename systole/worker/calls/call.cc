@@ -101,7 +101,7 @@ void Call::give_up(const grpc::Status& status) {
 
 void Call::set_deadline(double seconds) { deadline_ = seconds > 0 ? after(seconds) : 0; }
 
-bool Call::make_known() { return connections_.make_known(*connection_); }
+void Call::admit_connection() { connections_.admit(*connection_); }
 
 void Call::check(std::chrono::steady_clock::time_point now) {
   const int64_t deadline = deadline_;

@@ -74,9 +74,9 @@ class Call : public grpc::ServerGenericBidiReactor {
   bool claim();
   // The call ends by cancellation after `seconds`; 0: it does not.
   void set_deadline(double seconds);
-  // The connection has shown that its client speaks the protocol. Returns false if there are too
-  // many such connections.
-  bool make_known();
+  // The connection has shown that its client speaks the protocol. Errors: RESOURCE_EXHAUSTED if
+  // there are too many such connections.
+  void admit_connection();
   const std::shared_ptr<Canceller>& canceller() const { return canceller_; }
 
  private:

@@ -12,6 +12,7 @@
 #include "systole/worker/protocol/chunks.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
+#include "systole/worker/secret.h"
 
 namespace systole::worker {
 namespace {
@@ -96,14 +97,6 @@ const Method* find_method(std::string_view name) {
   return it == kMethods.end() ? nullptr : it;
 }
 
-bool equal_in_constant_time(std::string_view text, std::string_view expected) {
-  unsigned difference = text.size() == expected.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(text.size(), expected.size()); ++i) {
-    difference |= static_cast<unsigned char>(text[i] ^ expected[i]);
-  }
-  return difference == 0;
-}
-
 }  // namespace
 
 GateState::GateState(WorkerService& worker, const WorkerOptions& allowed, Connections& all)
@@ -121,7 +114,7 @@ void Gate::check_token(const grpc::ServerContextBase& context) const {
   if (given == metadata.end()) {
     throw make_error(Code::unauthenticated, "worker: token, got none, expected this worker's");
   }
-  if (!equal_in_constant_time({given->second.data(), given->second.size()}, "Bearer " + token)) {
+  if (!is_secret({given->second.data(), given->second.size()}, "Bearer " + token)) {
     throw make_error(Code::unauthenticated, "worker: token, got another than this worker's");
   }
 }
@@ -147,10 +140,9 @@ grpc::ServerGenericBidiReactor* Gate::CreateReactor(grpc::GenericCallbackServerC
       throw unimplemented("worker: call, got '{}', which this worker does not know",
                           context->method().substr(0, 100));
     }
-    // Without a token, the first message of the call shows who speaks the protocol.
-    if ((is_watch || !state_.options.token.empty()) && !connections.make_known(*connection)) {
-      throw make_error(Code::resource_exhausted, "worker: connections, got one too many");
-    }
+    // Where the worker has no token, a connection becomes known by the first message that its
+    // method can read.
+    if (is_watch || !state_.options.token.empty()) connections.admit(*connection);
     if (is_watch) return new HealthWatch(call, state_.health);
     return method->make(call, state_);
   } catch (const Error& error) {

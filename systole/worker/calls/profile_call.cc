@@ -19,9 +19,7 @@ void ProfileCall::OnReadDone(bool ok) {
     const grpc::Status status = status_of([&] {
       if (!ok) throw make_error(Code::cancelled, "worker: profile, got no message");
       check_small(message_);
-      if (!make_known()) {
-        throw make_error(Code::resource_exhausted, "worker: connections, got one too many");
-      }
+      admit_connection();
       read_done_ = read_ok_ = begun_ = true;
       gate_.profile_threads.start([this] { serve(); });
     });

@@ -88,9 +88,7 @@ void SessionCall::open() {
     throw invalid_argument("worker: first request of a session, got another, expected open");
   }
   const auto session = gate_.service.open(request.open().session());
-  if (!make_known()) {
-    throw make_error(Code::resource_exhausted, "worker: connections, got one too many");
-  }
+  admit_connection();
   session_ = session;
   try {
     gate_.session_threads.start([this, seen = request.acknowledged()] { serve(seen); });

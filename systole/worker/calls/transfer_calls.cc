@@ -8,13 +8,6 @@
 #include "systole/worker/protocol/grpc_status.h"
 
 namespace systole::worker {
-namespace {
-
-Error too_many_connections() {
-  return make_error(Code::resource_exhausted, "worker: connections, got one too many");
-}
-
-}  // namespace
 
 UploadCall::UploadCall(const CallContext& context, GateState& gate) : Call(context), gate_(gate) {
   read_first(&message_, gate_.options.first_message_seconds);
@@ -71,7 +64,7 @@ void UploadCall::begin(grpc::ByteBuffer& message) {
   if (!from_buffer(message, chunk) || !chunk.has_header()) {
     throw invalid_argument("worker: upload, got a message without header first");
   }
-  if (!make_known()) throw too_many_connections();
+  admit_connection();
   const v1::UploadHeader& header = chunk.header();
   session_ = gate_.service.find(header.session());
   streams_ = gate_.streams.join(session_->id());
@@ -113,7 +106,7 @@ void DownloadCall::begin() {
   if (!from_buffer(message_, request)) {
     throw invalid_argument("worker: download, got a damaged request");
   }
-  if (!make_known()) throw too_many_connections();
+  admit_connection();
   session_ = gate_.service.find(request.session());
   streams_ = gate_.streams.join(session_->id());
   const auto transfer = session_->transfers().find(request.transfer());

@@ -31,9 +31,7 @@ void UnaryCall::answer() {
   const grpc::Status status = status_of([&] {
     check_small(request_);
     reply_ = handler_(request_);
-    if (!make_known()) {
-      throw make_error(Code::resource_exhausted, "worker: connections, got one too many");
-    }
+    admit_connection();
   });
   if (!status.ok()) return Finish(status);
   StartWriteAndFinish(&reply_, {}, grpc::Status::OK);

@@ -267,7 +267,7 @@ void Acceptor::hand_on() {
 
 int Acceptor::hand_over(const std::shared_ptr<Connection>& connection, const Take& take) {
   const int handed = ::fcntl(connection->descriptor(), F_DUPFD_CLOEXEC, 0);
-  // From now on only the end of the connection is of interest here.
+  // gRPC reads the connection from now on; this descriptor is watched for its end alone.
   if (handed < 0 || !watch(events_, connection->descriptor(), 0, EPOLL_CTL_MOD)) {
     if (handed >= 0) ::close(handed);
     connection->shut_down();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/worker/network/listener.h"
 
@@ -116,6 +117,11 @@ std::shared_ptr<Connection> Connections::find(const Peer& peer) const {
 void Connections::remove(const Connection& connection) {
   const std::lock_guard lock(mutex_);
   take_out(connection);
+}
+
+void Connections::admit(Connection& connection) {
+  if (make_known(connection)) return;
+  throw make_error(Code::resource_exhausted, "worker: connections, got one too many");
 }
 
 bool Connections::make_known(Connection& connection) {

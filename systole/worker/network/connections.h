@@ -96,6 +96,8 @@ class Connections {
   // A call has shown the token. Returns false, and shuts the connection down, if there are too many
   // that have, all with calls.
   bool make_known(Connection& connection);
+  // The same. Errors: RESOURCE_EXHAUSTED if there are too many.
+  void admit(Connection& connection);
   // A call has been refused for its token or method. The connection is shut down when it is one too
   // many.
   void count_refusal(Connection& connection) const;

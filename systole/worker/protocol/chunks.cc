@@ -32,7 +32,8 @@ grpc::Slice borrowed_slice(const char* data, size_t size, std::shared_ptr<const 
 
 // Messages up to this size are parsed whatever they hold.
 constexpr size_t kUncountedBytes = size_t{64} << 10;
-// Of a larger message, in all its parts. A field of two bytes may take a hundred in memory.
+// Fields of a larger message and of the messages within it. A field of two bytes on the wire may
+// take a hundred in memory.
 constexpr int64_t kMaxFields = 262'144;
 
 // Whether the rest of `input`, a message of type `type`, has at most `left` fields, which are

@@ -34,7 +34,8 @@ class RawHttp2 {
   // Takes what has arrived, for `seconds`.
   void receive(double seconds);
   bool closed() const { return closed_; }
-  // Whether the other side closes the connection within `seconds`.
+  // Receives until the other side closes the connection, for `seconds` at most. Returns whether it
+  // did.
   bool closes(double seconds);
   // Trailers, or the only headers, of this stream have arrived.
   bool ended(uint32_t stream) const;
