@@ -287,6 +287,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
                                           unsigned seed) {
   std::string text = Mutation({reinterpret_cast<const char*>(data), size}, seed).apply();
   text.resize(std::min(text.size(), max_size));
-  std::memcpy(data, text.data(), text.size());
+  std::ranges::copy(text, data);
   return text.size();
 }

@@ -311,7 +311,7 @@ ServerResponse S3Server::check_conditions(const ServerRequest& request, const Bu
 ServerResponse S3Server::put_object(const ServerRequest& request, Bucket& bucket,
                                     const std::string& key) {
   if (key.size() > 1024) return s3_error(400, "KeyTooLongError", "Your key is too long");
-  const ServerResponse refused = check_conditions(request, bucket, key);
+  ServerResponse refused = check_conditions(request, bucket, key);
   if (refused.status != 0) return refused;
   if (!request.header("x-amz-copy-source").empty()) {
     ServerResponse error;
@@ -363,7 +363,7 @@ ServerResponse S3Server::put_part(const ServerRequest& request) {
 
 ServerResponse S3Server::complete(const ServerRequest& request) {
   const auto upload = uploads_.find(request.param("uploadId"));
-  const ServerResponse refused =
+  ServerResponse refused =
       check_conditions(request, buckets_[upload->second.bucket], upload->second.key);
   if (refused.status != 0) return refused;
   const auto parts = buckets::xml_elements(request.body, "Part");

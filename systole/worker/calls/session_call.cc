@@ -146,7 +146,7 @@ grpc::Status SessionCall::answer_heartbeats() {
       heartbeat_ = false;
       heartbeat = last_heartbeat_;
     }
-    const grpc::Status status = status_of([&] { session_->receive(std::move(heartbeat)); });
+    grpc::Status status = status_of([&] { session_->receive(std::move(heartbeat)); });
     if (!status.ok()) return status;
   }
 }

@@ -84,20 +84,20 @@ std::shared_ptr<Connection> Connections::add(int descriptor, const Peer& peer) {
     take_out(*replaced);
     ++shut_down_;
   }
-  const auto added = insert(descriptor, peer);
+  auto added = insert(descriptor, peer);
   strangers_[added->number()] = added;
   return added;
 }
 
 std::shared_ptr<Connection> Connections::add_own(int descriptor, const Peer& peer) {
   const std::lock_guard lock(mutex_);
-  const auto added = insert(descriptor, peer);
+  auto added = insert(descriptor, peer);
   added->known_ = true;
   return added;
 }
 
 std::shared_ptr<Connection> Connections::insert(int descriptor, const Peer& peer) {
-  const auto added = std::make_shared<Connection>(descriptor, peer, next_number_++);
+  auto added = std::make_shared<Connection>(descriptor, peer, next_number_++);
   // The kernel has closed an older connection of the same peer.
   if (const auto it = all_.find(peer); it != all_.end()) {
     const std::shared_ptr<Connection> old = it->second;

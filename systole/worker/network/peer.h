@@ -15,7 +15,7 @@ namespace systole::worker {
 struct Peer {
   std::array<uint8_t, 16> address{};
   uint16_t port = 0;
-  auto operator<=>(const Peer&) const = default;
+  auto operator<=>(const Peer&) const = default;  // NOLINT(modernize-use-nullptr): its zero
 };
 
 // Returns nullopt for addresses that are neither IPv4 nor IPv6.
