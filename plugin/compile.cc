@@ -82,6 +82,12 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   program->options = pjrt_abi::decode_compile_options(options);
   const auto module = read_program(code, format);
   describe_interface(*program, *module);
+  if (const size_t devices = client.devices().size();
+      program->options.device_assignment.empty() && program->options.num_replicas > 0 &&
+      static_cast<size_t>(program->options.num_replicas) > devices) {
+    throw invalid_argument("systole plugin: num_replicas, got {}, expected at most {}, the devices",
+                           program->options.num_replicas, devices);
+  }
   std::shared_ptr<runtime::Executable> executable =
       client.compile(*module, runtime_options(module->entry(), program->options));
   program->fingerprint = fmt::format("{:016x}{:016x}", std::hash<std::string_view>()(code),

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <utility>
 
 #include "plugin/error.h"
@@ -142,6 +143,10 @@ PJRT_Error* device_memory_stats(PJRT_Device_MemoryStats_Args* args) {
   return run("PJRT_Device_MemoryStats", args, [](PJRT_Device_MemoryStats_Args& a) {
     const runtime::MemoryStats stats =
         a.device->client->runtime->memory_stats(a.device->description.device->id);
+    // Callers need not clear what is not set.
+    constexpr size_t kFirst = offsetof(PJRT_Device_MemoryStats_Args, bytes_in_use);
+    std::memset(reinterpret_cast<std::byte*>(&a) + kFirst, 0,
+                PJRT_Device_MemoryStats_Args_STRUCT_SIZE - kFirst);
     a.bytes_in_use = stats.bytes_in_use;
     a.peak_bytes_in_use = stats.peak_bytes_in_use;
     a.peak_bytes_in_use_is_set = true;

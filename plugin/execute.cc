@@ -94,6 +94,10 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
   }
   for (size_t d = 0; d < args.num_devices; ++d) {
     for (size_t p = 0; p < args.num_args; ++p) {
+      if (args.argument_lists[d][p] == nullptr) {
+        throw invalid_argument("{}: argument {} of '{}', got null, expected a buffer", kExecute, p,
+                               program.name);
+      }
       const PJRT_Buffer& buffer = *args.argument_lists[d][p];
       if (buffer.type == program.parameters[p]) continue;
       throw invalid_argument("{}: argument {} of '{}', got {}, expected {}", kExecute, p,
@@ -102,13 +106,20 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
   }
 }
 
+std::shared_ptr<runtime::Executable> executable_of(const PJRT_LoadedExecutable& loaded) {
+  const std::lock_guard lock(loaded.mutex);
+  if (loaded.executable != nullptr) return loaded.executable;
+  throw failed_precondition("{}: '{}' was deleted", kExecute, loaded.program->name);
+}
+
 // One call of a program: its arguments, and where its results go.
 class Call {
  public:
   explicit Call(const PJRT_LoadedExecutable_Execute_Args& args)
       : args_(args),
         program_(*args.executable->program),
-        executable_(*args.executable->executable),
+        shared_(executable_of(*args.executable)),
+        executable_(*shared_),
         options_(read_options(args.options)) {
     check_call(args_);
     bind_arguments();
@@ -197,6 +208,7 @@ class Call {
 
   const PJRT_LoadedExecutable_Execute_Args& args_;
   const Program& program_;
+  std::shared_ptr<runtime::Executable> shared_;  // another thread may delete the program
   runtime::Executable& executable_;
   PJRT_ExecuteOptions options_;
   std::vector<Column> columns_;  // by parameter
@@ -212,9 +224,6 @@ class Call {
 
 PJRT_Error* loaded_executable_execute(PJRT_LoadedExecutable_Execute_Args* args) {
   return run(kExecute, args, [](PJRT_LoadedExecutable_Execute_Args& a) {
-    if (a.executable->executable == nullptr) {
-      throw failed_precondition("{}: '{}' was deleted", kExecute, a.executable->program->name);
-    }
     Call call(a);
     call.run();
     call.give_results();

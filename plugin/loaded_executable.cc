@@ -21,7 +21,8 @@ PJRT_Error* loaded_executable_addressable_devices(
   return run("PJRT_LoadedExecutable_AddressableDevices", args,
              [](PJRT_LoadedExecutable_AddressableDevices_Args& a) {
                a.addressable_devices = a.executable->devices.data();
-               a.num_addressable_devices = a.executable->devices.size();
+               a.num_addressable_devices =
+                   is_portable(*a.executable) ? 0 : a.executable->devices.size();
              });
 }
 
@@ -30,17 +31,23 @@ PJRT_Error* loaded_executable_addressable_device_logical_ids(
   return run("PJRT_LoadedExecutable_AddressableDeviceLogicalIds", args,
              [](PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args& a) {
                a.addressable_device_logical_ids = a.executable->logical_ids.data();
-               a.num_addressable_device_logical_ids = a.executable->logical_ids.size();
+               a.num_addressable_device_logical_ids =
+                   is_portable(*a.executable) ? 0 : a.executable->logical_ids.size();
              });
 }
 
 PJRT_Error* loaded_executable_delete(PJRT_LoadedExecutable_Delete_Args* args) {
   return run("PJRT_LoadedExecutable_Delete", args,
-             [](PJRT_LoadedExecutable_Delete_Args& a) { a.executable->executable.reset(); });
+             [](PJRT_LoadedExecutable_Delete_Args& a) {
+               std::shared_ptr<runtime::Executable> last;  // destroyed without the lock
+               const std::lock_guard lock(a.executable->mutex);
+               last.swap(a.executable->executable);
+             });
 }
 
 PJRT_Error* loaded_executable_is_deleted(PJRT_LoadedExecutable_IsDeleted_Args* args) {
   return run("PJRT_LoadedExecutable_IsDeleted", args, [](PJRT_LoadedExecutable_IsDeleted_Args& a) {
+    const std::lock_guard lock(a.executable->mutex);
     a.is_deleted = a.executable->executable == nullptr;
   });
 }

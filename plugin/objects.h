@@ -126,9 +126,12 @@ struct PJRT_Executable {
 struct PJRT_LoadedExecutable {
   PJRT_Client* client = nullptr;
   std::shared_ptr<const systole::plugin::Program> program;
-  std::shared_ptr<systole::runtime::Executable> executable;  // null once it is deleted
-  std::vector<PJRT_Device*> devices;                         // by replica
+  std::vector<PJRT_Device*> devices;  // by replica
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
+
+  mutable std::mutex mutex;
+  // Null once it is deleted; guarded by mutex. An execution keeps it alive.
+  std::shared_ptr<systole::runtime::Executable> executable;
 };
 
 // An array on one device: a buffer of the runtime, or the slice of one replica of an array that the
@@ -191,6 +194,10 @@ struct Compiled {
 Compiled compile(runtime::Client& client, std::string_view code, std::string_view format,
                  std::string_view options);
 PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled);
+// Returns whether the program has no device of its own: each execution names one.
+inline bool is_portable(const PJRT_LoadedExecutable& loaded) {
+  return loaded.program->options.portable && loaded.program->options.num_replicas == 1;
+}
 // Returns the client that the devices of a topology belong to.
 runtime::Client& client_of(const PJRT_TopologyDescription& topology);
 

@@ -57,6 +57,17 @@ runtime::OptionValue parse_value(std::string_view text) {
   return std::string(text);
 }
 
+// A text, for hosts that give nothing else, as a value of the type of `like` if it is one.
+runtime::OptionValue converted(const runtime::OptionValue& value,
+                               const runtime::OptionValue& like) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr || std::holds_alternative<std::string>(like)) return value;
+  if (std::holds_alternative<bool>(like)) {
+    return *text == "true" ? true : *text == "false" ? false : value;
+  }
+  return parse_value(*text);
+}
+
 }  // namespace
 
 BackendChoice parse_choice(std::string_view text) {
@@ -91,6 +102,10 @@ BackendChoice read_client_options(std::span<const PJRT_NamedValue> values) {
   if (std::ranges::find(names, choice.backend) == names.end()) {
     throw invalid_argument("systole plugin: option 'backend', got '{}', expected one of {}",
                            choice.backend, fmt::join(names, ", "));
+  }
+  for (const runtime::OptionDef& def : runtime::backend_options(choice.backend)) {
+    const auto given = choice.options.find(def.name);
+    if (given != choice.options.end()) given->second = converted(given->second, def.default_value);
   }
   return choice;
 }

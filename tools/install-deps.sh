@@ -33,12 +33,12 @@ build    libcpp-httplib-dev   the HTTP server of `systole board`, and those of t
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libcurl4-openssl-dev headers of libcurl, which buckets load when they are used
 build    libssl-dev           signatures of requests to buckets
+build    liblapacke           LAPACK, which programs of JAX call by name; loaded at run time
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
 test     libopenmpi-dev       MPI, for collectives between hosts; left out of a build without it
 test     openmpi-bin          mpirun, which starts the tests of several processes
-test     liblapacke           LAPACK, which programs of JAX call by name
 test     mlir-19-tools        mlir-opt parses the programs that we print
 test     chromium-headless-shell  the browser of the tests of `systole board`
 test     nodejs               runs the browser tests

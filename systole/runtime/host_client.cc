@@ -5,6 +5,8 @@
 
 #include "systole/base/error.h"
 #include "systole/base/thread_pool.h"
+#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/ir/placement.h"
 
 namespace systole::runtime {
 namespace {
@@ -47,6 +49,20 @@ std::vector<Device> describe_cores(const std::string& platform, std::string_view
   return devices;
 }
 
+using KnownCall = std::function<bool(const hlo::Instruction&)>;
+
+// The first custom call that no device computes, nullptr if there is none.
+const hlo::Instruction* find_unknown_call(const hlo::Computation& computation,
+                                          const KnownCall& known) {
+  for (const hlo::Instruction* x : computation.instructions()) {
+    if (x->is(hlo::Opcode::custom_call) && !hlo::is_placement(*x) && !known(*x)) return x;
+    for (const auto& region : x->regions()) {
+      if (const auto* const found = find_unknown_call(*region, known)) return found;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 int max_threads() {
@@ -85,6 +101,7 @@ std::unique_ptr<Buffer> HostClient::buffer_from_host(Tensor tensor, const Buffer
   for (const int id : options.device_ids) check_device(id);
   if (options.host_memory_free != nullptr) *options.host_memory_free = Event();
   const size_t count = options.device_ids.size();
+  check_space(tensor.type(), options);
   if (count <= 1) {
     const int id = count == 0 ? 0 : options.device_ids[0];
     return std::make_unique<HostBuffer>(std::move(tensor), alone_[static_cast<size_t>(id)]);
@@ -97,6 +114,20 @@ std::unique_ptr<Buffer> HostClient::buffer_from_host(Tensor tensor, const Buffer
       std::move(tensor),
       std::make_shared<HostPlacement>(HostPlacement{
           memory_, {options.device_ids.begin(), options.device_ids.end()}, options.stacked}));
+}
+
+void HostClient::check_space(const TensorType& type, const BufferOptions& options) const {
+  if (core_memory_ == 0) return;
+  const auto count = static_cast<int64_t>(std::max<size_t>(options.device_ids.size(), 1));
+  const int64_t bytes = type.byte_size() / (options.stacked ? count : 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int id = options.device_ids.empty() ? 0 : options.device_ids[static_cast<size_t>(i)];
+    const int64_t used = memory_->stats(id).bytes_in_use;
+    if (bytes <= core_memory_ - used) continue;
+    throw make_error(Code::resource_exhausted,
+                     "{}: a buffer of {} needs {} bytes of device {}, which has {} of {} in use",
+                     platform_, type, bytes, id, used, core_memory_);
+  }
 }
 
 MemoryStats HostClient::memory_stats(int device_id) const {
@@ -129,6 +160,22 @@ void HostClient::check_options(const hlo::Module& module, const CompileOptions& 
   if (const size_t count = options.replicated_parameters.size(); count > 0 && count != parameters)
     throw invalid_argument("{}: replicated_parameters, got {}, expected {}, one a parameter",
                            platform_, count, parameters);
+}
+
+void HostClient::check_custom_calls(const hlo::Module& module, const KnownCall& known) const {
+  for (const hlo::Computation* function : hlo::reached_from(module.entry())) {
+    const hlo::Instruction* const x = find_unknown_call(*function, known);
+    if (x == nullptr) continue;
+    const std::string& target = x->attrs<hlo::CustomCallAttrs>().call_target_name;
+    if (hlo::is_placement_target(target)) {
+      throw unimplemented(
+          "{}: custom_call '{}', got results of other types than the operands, expected the same: "
+          "one device runs the program, {}",
+          platform_, target, x->describe());
+    }
+    throw unimplemented("{}: custom_call: target, got '{}', expected one that this device has, {}",
+                        platform_, target, x->describe());
+  }
 }
 
 int64_t HostClient::memory_limit(const CompileOptions& options) const {

@@ -1,6 +1,7 @@
 // A client whose devices are this machine: one core, or the cores of a virtual TPU.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,10 @@ class HostClient : public Client {
   // are not there;
   // UNIMPLEMENTED for more than one partition.
   void check_options(const hlo::Module& module, const CompileOptions& options) const;
+  // Errors: UNIMPLEMENTED, with the target's name and line, for a custom call of a function that main
+  // reaches if it is no placement (hlo/ir/placement.h) and `known` is false for it.
+  void check_custom_calls(const hlo::Module& module,
+                          const std::function<bool(const hlo::Instruction&)>& known) const;
   // Bytes that a replica may use under `options`; 0: no limit below the machine's memory.
   int64_t memory_limit(const CompileOptions& options) const;
   // By result of the program, whose results are of `types`: the devices of its buffer.
@@ -48,6 +53,8 @@ class HostClient : public Client {
 
  private:
   void check_device(int id) const;
+  // Errors: RESOURCE_EXHAUSTED if a buffer does not fit beside those of its device.
+  void check_space(const TensorType& type, const BufferOptions& options) const;
   std::vector<int> assigned_devices(const CompileOptions& options) const;
 
   std::string platform_;

@@ -1,9 +1,11 @@
 // Uses the PJRT plugin through nothing but the C API, in the order in which JAX's client does.
 // usage: pjrt_host PLUGIN. Prints "ok", or what went wrong, with status 1.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "systole/pjrt_abi/pjrt_c_api.h"
 
@@ -91,6 +93,26 @@ static PJRT_Client* create_client(int64_t cores) {
   option.name = "colour";
   option.name_size = 6;
   fails(api->PJRT_Client_Create(&args), PJRT_Error_Code_INVALID_ARGUMENT, "got 'colour'");
+  // JAX gives strings only.
+  PJRT_NamedValue text = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                          .name = "cores",
+                          .name_size = 5,
+                          .type = PJRT_NamedValue_kString,
+                          .string_value = "8",
+                          .value_size = 1};
+  PJRT_Client_Create_Args strings = {.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE,
+                                     .create_options = &text,
+                                     .num_options = 1};
+  ok(api->PJRT_Client_Create(&strings), "PJRT_Client_Create of strings");
+  PJRT_Client_Devices_Args devices = {.struct_size = PJRT_Client_Devices_Args_STRUCT_SIZE,
+                                      .client = strings.client};
+  ok(api->PJRT_Client_Devices(&devices), "PJRT_Client_Devices");
+  expect(devices.num_devices == 8, "devices of cores=\"8\"");
+  destroy.client = strings.client;
+  ok(api->PJRT_Client_Destroy(&destroy), "PJRT_Client_Destroy");
+  text.string_value = "many";
+  text.value_size = 4;
+  fails(api->PJRT_Client_Create(&strings), PJRT_Error_Code_INVALID_ARGUMENT, "'cores'");
   return args.client;
 }
 
@@ -148,16 +170,15 @@ static PJRT_Error* try_compile(PJRT_Client* client, const char* text, const char
   return error;
 }
 
-static PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, const float* values,
-                        size_t count) {
-  const int64_t dims[] = {(int64_t)count};
+static PJRT_Buffer* put_array(PJRT_Client* client, PJRT_Device* device, const float* values,
+                              const int64_t* dims, size_t num_dims) {
   PJRT_Client_BufferFromHostBuffer_Args args = {
       .struct_size = PJRT_Client_BufferFromHostBuffer_Args_STRUCT_SIZE,
       .client = client,
       .data = values,
       .type = PJRT_Buffer_Type_F32,
       .dims = dims,
-      .num_dims = 1,
+      .num_dims = num_dims,
       .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall,
       .device = device};
   ok(api->PJRT_Client_BufferFromHostBuffer(&args), "PJRT_Client_BufferFromHostBuffer");
@@ -165,13 +186,20 @@ static PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, const float* v
   return args.buffer;
 }
 
-static void get(PJRT_Buffer* buffer, float* values, size_t count) {
-  const int64_t order[] = {0};
+static PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, const float* values,
+                        size_t count) {
+  const int64_t dims[] = {(int64_t)count};
+  return put_array(client, device, values, dims, 1);
+}
+
+static void get_array(PJRT_Buffer* buffer, float* values, size_t count, size_t num_dims) {
+  const int64_t matrix[] = {1, 0};
+  const int64_t* order = num_dims == 2 ? matrix : matrix + 1;
   PJRT_Buffer_MemoryLayout layout = {
       .struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE,
       .tiled = {.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE,
                 .minor_to_major = order,
-                .minor_to_major_size = 1},
+                .minor_to_major_size = num_dims},
       .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
   PJRT_Buffer_ToHostBuffer_Args args = {.struct_size = PJRT_Buffer_ToHostBuffer_Args_STRUCT_SIZE,
                                         .src = buffer,
@@ -181,6 +209,10 @@ static void get(PJRT_Buffer* buffer, float* values, size_t count) {
   args.dst = values;
   ok(api->PJRT_Buffer_ToHostBuffer(&args), "PJRT_Buffer_ToHostBuffer");
   await(args.event, "PJRT_Buffer_ToHostBuffer");
+}
+
+static void get(PJRT_Buffer* buffer, float* values, size_t count) {
+  get_array(buffer, values, count, 1);
 }
 
 static void destroy_buffer(PJRT_Buffer* buffer) {
@@ -285,6 +317,10 @@ static void run_sum(PJRT_Client* client, PJRT_Device* device) {
         "deleted or donated");
   fails(execute(sum, &options, arguments, 1, 1, outputs, NULL), PJRT_Error_Code_INVALID_ARGUMENT,
         "got 1, expected 2");
+  PJRT_Buffer* const no_buffers[] = {NULL, buffers[1]};
+  PJRT_Buffer* const* no_arguments[] = {no_buffers};
+  fails(execute(sum, &options, no_arguments, 1, 2, outputs, NULL), PJRT_Error_Code_INVALID_ARGUMENT,
+        "argument 0 of 'sum', got null");
   destroy_buffer(result);
   destroy_buffer(buffers[0]);
   destroy_buffer(buffers[1]);
@@ -382,8 +418,157 @@ static void save_and_load(PJRT_Client* client) {
   }
 }
 
+// What compiled code calls is in libraries that only the plugin depends on.
+static const char kMath[] =
+    "func.func public @main(%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+    "  %s = stablehlo.sine %x : tensor<64xf32>\n"
+    "  %l = stablehlo.log_plus_one %x : tensor<64xf32>\n"
+    "  %p = stablehlo.power %x, %l : tensor<64xf32>\n"
+    "  %0 = stablehlo.add %s, %p : tensor<64xf32>\n"
+    "  return %0 : tensor<64xf32>\n"
+    "}\n";
+static const char kCholesky[] =
+    "func.func public @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+    "  %0 = stablehlo.cholesky %x, lower = true : tensor<2x2xf32>\n"
+    "  return %0 : tensor<2x2xf32>\n"
+    "}\n";
+static const char kLapackCholesky[] =
+    "func.func public @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+    "  %0:2 = \"stablehlo.custom_call\"(%x) {call_target_name = \"lapack_spotrf_ffi\",\n"
+    "    mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x2xf32>)\n"
+    "    -> (tensor<2x2xf32>, tensor<i32>)\n"
+    "  return %0#0 : tensor<2x2xf32>\n"
+    "}\n";
+
+static void compute(PJRT_Client* client, PJRT_Device* device, const char* text, const float* x,
+                    const int64_t* dims, size_t num_dims, float* result, size_t n) {
+  PJRT_LoadedExecutable* program = NULL;
+  ok(try_compile(client, text, kOneDevice, sizeof(kOneDevice) - 1, &program), text);
+  PJRT_Buffer* const buffers[] = {put_array(client, device, x, dims, num_dims)};
+  PJRT_Buffer* const* arguments[] = {buffers};
+  PJRT_Buffer* made = NULL;
+  PJRT_Buffer** outputs[] = {&made};
+  ok(execute(program, NULL, arguments, 1, 1, outputs, NULL), text);
+  get_array(made, result, n, num_dims);
+  destroy_buffer(made);
+  destroy_buffer(buffers[0]);
+  PJRT_LoadedExecutable_Destroy_Args destroy = {
+      .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = program};
+  ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+}
+
+static void expect_near(float got, float expected, const char* what) {
+  if (got - expected < 1e-5F && expected - got < 1e-5F) return;
+  fprintf(stderr, "pjrt_host: %s: got %g, expected %g\n", what, got, expected);
+  exit(1);
+}
+
+static void run_math(PJRT_Client* client, PJRT_Device* device) {
+  const int64_t vector[] = {64};
+  float values[64];
+  float results[64];
+  for (int i = 0; i < 64; ++i) values[i] = (float)(i % 2 + 1);
+  compute(client, device, kMath, values, vector, 1, results, 64);
+  expect_near(results[62], 0.84147098F + 1, "sin 1 + 1^log1p 1");
+  expect_near(results[63], 0.90929743F + 2.14148634F, "sin 2 + 2^log1p 2");
+  const int64_t matrix[] = {2, 2};
+  const float square[] = {4, 2, 2, 10};
+  compute(client, device, kCholesky, square, matrix, 2, results, 4);
+  expect_near(results[2], 1, "cholesky");
+  expect_near(results[3], 3, "cholesky");
+  compute(client, device, kLapackCholesky, square, matrix, 2, results, 4);
+  expect_near(results[2], 1, "cholesky of LAPACK");
+  expect_near(results[3], 3, "cholesky of LAPACK");
+}
+
+static void memory_stats(PJRT_Device* device) {
+  PJRT_Device_MemoryStats_Args args;
+  memset(&args, 0xFF, sizeof(args));
+  args.struct_size = PJRT_Device_MemoryStats_Args_STRUCT_SIZE;
+  args.extension_start = NULL;
+  args.device = device;
+  ok(api->PJRT_Device_MemoryStats(&args), "PJRT_Device_MemoryStats");
+  expect(args.peak_bytes_in_use_is_set && args.bytes_limit_is_set, "statistics that are known");
+  expect(args.bytes_in_use >= 0 && args.peak_bytes_in_use >= args.bytes_in_use, "bytes in use");
+  expect(!args.num_allocs_is_set && !args.largest_alloc_size_is_set && !args.bytes_reserved_is_set &&
+             !args.peak_bytes_reserved_is_set && !args.bytes_reservable_limit_is_set &&
+             !args.largest_free_block_bytes_is_set && !args.pool_bytes_is_set &&
+             !args.peak_pool_bytes_is_set,
+         "statistics that are not known");
+}
+
+static const char kUnknownCall[] =
+    "func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n"
+    "  %0 = \"stablehlo.custom_call\"(%x) {call_target_name = \"no_such_target\"} :\n"
+    "    (tensor<f32>) -> tensor<f32>\n"
+    "  return %0 : tensor<f32>\n"
+    "}\n";
+
+// Deletes a program while another thread executes it.
+static void* execute_until_deleted(void* program) {
+  PJRT_Buffer* const* arguments[] = {NULL};
+  PJRT_Buffer* result = NULL;
+  PJRT_Buffer** outputs[] = {&result};
+  for (;;) {
+    PJRT_Error* error = execute(program, NULL, arguments, 1, 0, outputs, NULL);
+    if (error != NULL) {
+      fails(error, PJRT_Error_Code_FAILED_PRECONDITION, "was deleted");
+      return NULL;
+    }
+    destroy_buffer(result);
+  }
+}
+
+static void delete_while_executing(PJRT_Client* client) {
+  static const char kIota[] =
+      "func.func public @main() -> tensor<1000xf32> {\n"
+      "  %0 = stablehlo.iota dim = 0 : tensor<1000xf32>\n"
+      "  %1 = stablehlo.sine %0 : tensor<1000xf32>\n"
+      "  return %1 : tensor<1000xf32>\n"
+      "}\n";
+  for (int i = 0; i < 20; ++i) {
+    PJRT_LoadedExecutable* program = NULL;
+    ok(try_compile(client, kIota, kOneDevice, sizeof(kOneDevice) - 1, &program), "iota");
+    pthread_t threads[2];
+    for (int t = 0; t < 2; ++t) {
+      expect(pthread_create(&threads[t], NULL, execute_until_deleted, program) == 0, "thread");
+    }
+    const struct timespec moment = {.tv_nsec = 1000000};
+    nanosleep(&moment, NULL);
+    PJRT_LoadedExecutable_Delete_Args delete = {
+        .struct_size = PJRT_LoadedExecutable_Delete_Args_STRUCT_SIZE, .executable = program};
+    ok(api->PJRT_LoadedExecutable_Delete(&delete), "PJRT_LoadedExecutable_Delete");
+    for (int t = 0; t < 2; ++t) pthread_join(threads[t], NULL);
+    PJRT_LoadedExecutable_Destroy_Args destroy = {
+        .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = program};
+    ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+  }
+}
+
+// CompileOptionsProto of a program for any one device, and of nine replicas.
+static const char kPortable[] =
+    "\x1A\x0F\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x20\x01\x28\x01\x20\x01";
+static const char kNineReplicas[] =
+    "\x1A\x0F\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x20\x09\x28\x01";
+
+static void run_portable(PJRT_Client* client) {
+  PJRT_LoadedExecutable* sum = NULL;
+  ok(try_compile(client, kSum, kPortable, sizeof(kPortable) - 1, &sum), "a portable program");
+  PJRT_LoadedExecutable_AddressableDevices_Args devices = {
+      .struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE, .executable = sum};
+  ok(api->PJRT_LoadedExecutable_AddressableDevices(&devices), "AddressableDevices");
+  expect(devices.num_addressable_devices == 0, "devices of a portable program");
+  PJRT_LoadedExecutable_Destroy_Args destroy = {
+      .struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE, .executable = sum};
+  ok(api->PJRT_LoadedExecutable_Destroy(&destroy), "PJRT_LoadedExecutable_Destroy");
+}
+
 static void refuse(PJRT_Client* client) {
   PJRT_LoadedExecutable* none = NULL;
+  fails(try_compile(client, kSum, kNineReplicas, sizeof(kNineReplicas) - 1, &none),
+        PJRT_Error_Code_INVALID_ARGUMENT, "num_replicas, got 9, expected at most 2");
+  fails(try_compile(client, kUnknownCall, kOneDevice, sizeof(kOneDevice) - 1, &none),
+        PJRT_Error_Code_UNIMPLEMENTED, "no_such_target");
   fails(try_compile(client, "module {", kOneDevice, sizeof(kOneDevice) - 1, &none),
         PJRT_Error_Code_INVALID_ARGUMENT, "program:1");
   fails(try_compile(client, kSum, "", 0, &none), PJRT_Error_Code_INVALID_ARGUMENT,
@@ -412,7 +597,12 @@ int main(int argc, char** argv) {
                                                 PJRT_Plugin_Initialize_Args_STRUCT_SIZE};
   ok(api->PJRT_Plugin_Initialize(&initialize), "PJRT_Plugin_Initialize");
   PJRT_Client* client = create_client(2);
-  run_sum(client, describe(client, 2));
+  PJRT_Device* device = describe(client, 2);
+  run_sum(client, device);
+  run_math(client, device);
+  memory_stats(device);
+  delete_while_executing(client);
+  run_portable(client);
   run_replicas(client);
   save_and_load(client);
   refuse(client);

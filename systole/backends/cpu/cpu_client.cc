@@ -4,6 +4,8 @@
 #include "systole/backends/cpu/cpu_backend.h"
 #include "systole/backends/cpu/cpu_executable.h"
 #include "systole/backends/cpu/jit/code_cache.h"
+#include "systole/backends/cpu/kernels/lapack.h"
+#include "systole/backends/cpu/kernels/processes.h"
 #include "systole/base/error.h"
 #include "systole/hlo/passes/expand_quantized.h"
 #include "systole/runtime/host_client.h"
@@ -29,6 +31,9 @@ class CpuClient : public runtime::HostClient {
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& given) override {
     check_options(module, given);
+    check_custom_calls(module, [](const hlo::Instruction& x) {
+      return is_lapack_call(x) || process_call(x) != nullptr;
+    });
     if (hlo::has_quantized_types(module)) return compile(*hlo::expand_quantized(module), given);
     runtime::CompileOptions options = given;
     options.memory_limit = memory_limit(given);

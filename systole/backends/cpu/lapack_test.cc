@@ -114,5 +114,26 @@ TEST(Lapack, RefusesCallsThatDoNotFit) {
   EXPECT_THAT(refusal("lapack_dheevd_ffi", "", qr), HasSubstr("'lapack_dheevd_ffi'"));
 }
 
+// The condition never becomes false while the routine refuses its argument.
+TEST(Lapack, AnErrorEndsALoop) {
+  const std::string error = error_of([] {
+    run_program(R"(func.func @main(%a: tensor<1x1xf64>) -> tensor<1x1xf64> {
+  %limit = stablehlo.constant dense<10.0> : tensor<1x1xf64>
+  %r = stablehlo.while(%x = %a) : tensor<1x1xf64> cond {
+    %c = stablehlo.compare LT, %x, %limit : (tensor<1x1xf64>, tensor<1x1xf64>) -> tensor<1x1xi1>
+    %d = stablehlo.reshape %c : (tensor<1x1xi1>) -> tensor<i1>
+    stablehlo.return %d : tensor<i1>
+  } do {
+    %y:2 = "stablehlo.custom_call"(%x) {call_target_name = "lapack_dpotrf_ffi",
+        mhlo.backend_config = {uplo = 1 : ui8}} : (tensor<1x1xf64>) -> (tensor<1x1xf64>, tensor<i32>)
+    stablehlo.return %y#0 : tensor<1x1xf64>
+  }
+  return %r : tensor<1x1xf64>
+})",
+                {Tensor::of<double>({1, 1}, {4})});
+  });
+  EXPECT_THAT(error, HasSubstr("LAPACKE_dpotrf"));
+}
+
 }  // namespace
 }  // namespace systole::cpu

@@ -161,6 +161,7 @@ class ReferenceClient : public runtime::HostClient {
       throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
     }
     check_options(module, options);
+    check_custom_calls(module, [](const hlo::Instruction&) { return false; });
     runtime::check_single_process("reference", options);
     const auto start = std::chrono::steady_clock::now();
     auto executable = std::make_unique<ReferenceExecutable>(module, options, memory_limit(options));

@@ -15,6 +15,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/process_group.h"
 #include "systole/runtime/registry.h"
 #include "systole/runtime/run_replicas.h"
@@ -286,6 +287,25 @@ TEST_P(ClientContract, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(error_of([&] { client_.buffer_from_host(row(0), {.device_ids = nowhere}); }),
               StartsWith("INVALID_ARGUMENT"));
   EXPECT_THAT(error_of([&] { client_.memory_stats(1 << 20); }), StartsWith("INVALID_ARGUMENT"));
+}
+
+// Also one in a function that a branch calls.
+TEST_P(ClientContract, RefusesUnknownCustomCallsWhenItCompiles) {
+  const auto module = hlo::parse(R"(func.func @main(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {
+  %r = "stablehlo.if"(%p) ({
+    %y = func.call @helper(%x) : (tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%y) : (tensor<f32>) -> ()
+  }, {
+    "stablehlo.return"(%x) : (tensor<f32>) -> ()
+  }) : (tensor<i1>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func private @helper(%x: tensor<f32>) -> tensor<f32> {
+  %y = "stablehlo.custom_call"(%x) {call_target_name = "no_such_target"} : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+})");
+  EXPECT_THAT(error_of([&] { client_.compile(*module); }),
+              AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("no_such_target")));
 }
 
 TEST_P(ClientContract, RunsReplicasOnWholeArrays) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/hlo/passes/counted_loop.h"
@@ -42,6 +43,19 @@ std::vector<Move> initial_moves(const FunctionEmitter& f, const Instruction& loo
   return moves;
 }
 
+// Returns whether a step of the computation is a kernel, which may fail.
+bool has_kernels(const hlo::Computation& computation) {
+  return std::ranges::any_of(computation.instructions(), [](const Instruction* x) {
+    using hlo::Opcode;
+    if (x->is(Opcode::custom_call) || x->is(Opcode::dot_general) || x->is(Opcode::convolution) ||
+        x->is(Opcode::sort) || !has_native_code(*x)) {
+      return true;
+    }
+    return has_programs(*x) &&
+           std::ranges::any_of(x->regions(), [](const auto& r) { return has_kernels(*r); });
+  });
+}
+
 }  // namespace
 
 bool is_overwritten_unread(const Instruction& x) {
@@ -68,7 +82,10 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   f.b.SetInsertPoint(condition);
   emit_steps(f, x.region(0));
   f.begin_step({});
-  f.b.CreateCondBr(f.load(x.region(0).results()[0], f.i64(0)), body, after);
+  llvm::Value* again = f.load(x.region(0).results()[0], f.i64(0));
+  // The values of a failed kernel never change, nor does a condition that depends on them.
+  if (has_kernels(x.region(0)) || has_kernels(x.region(1))) again = f.b.CreateAnd(again, f.no_error());
+  f.b.CreateCondBr(again, body, after);
   f.b.SetInsertPoint(body);
   emit_steps(f, x.region(1));
   emit_moves(f, f.program.buffers.moves_after(x.region(1)));

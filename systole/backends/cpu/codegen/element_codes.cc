@@ -188,10 +188,11 @@ llvm::Value* sign(Elements& e, const Instruction& x, const IndexRef&, Sources s)
     return b.CreateSub(positive,
                        b.CreateZExt(b.CreateICmpSLT(s[0], integer(s[0], 0)), s[0]->getType()));
   }
-  // Zeros keep their sign, NaN stays.
+  // Zeros keep their sign, NaN stays. A denormal number compares as zero and becomes one.
   llvm::Value* nonzero = b.CreateFCmpONE(s[0], real(s[0], 0));
-  return b.CreateSelect(nonzero, b.CreateBinaryIntrinsic(Intrinsic::copysign, real(s[0], 1), s[0]),
-                        s[0]);
+  llvm::Value* size = b.CreateSelect(nonzero, real(s[0], 1), real(s[0], 0));
+  return b.CreateSelect(b.CreateFCmpUNO(s[0], s[0]), s[0],
+                        b.CreateBinaryIntrinsic(Intrinsic::copysign, size, s[0]));
 }
 
 llvm::Value* power(Elements& e, const Instruction& x, const IndexRef&, Sources s) {

@@ -425,6 +425,13 @@ void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel,
                {context_, i64(number), table, i64(static_cast<int64_t>(buffers.size()))});
 }
 
+llvm::Value* FunctionEmitter::no_error() {
+  static_assert(offsetof(RunContext, error) == kError * sizeof(int64_t));
+  static_assert(sizeof(std::exception_ptr) == sizeof(void*));
+  auto* place = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), context_, kError);
+  return b.CreateIsNull(b.CreateLoad(b.getPtrTy(), place));
+}
+
 void FunctionEmitter::note_step(runtime::StepProfile step) {
   const auto number = static_cast<int64_t>(program.steps.size());
   program.steps.push_back(std::move(step));

@@ -167,6 +167,8 @@ class FunctionEmitter {
   void enter_steps() { call_notes(kNotesSteps, "systole_cpu_enter_steps", {context_}); }
   void end_step() { call_notes(kNotesSteps, "systole_cpu_end_step", {context_}); }
   void leave_steps() { call_notes(kNotesSteps, "systole_cpu_leave_steps", {context_}); }
+  // Whether no kernel of this run has failed, an i1.
+  llvm::Value* no_error();
   llvm::FunctionCallee runtime_function(const std::string& name, llvm::FunctionType* type);
   // The four pointers of this function, as the frame of a loop body.
   llvm::Value* frame();
@@ -179,6 +181,7 @@ class FunctionEmitter {
   // Places of fields in a RunContext, counted in 8 bytes.
   static constexpr uint64_t kNotesSteps = 1;
   static constexpr uint64_t kNotesOps = 2;
+  static constexpr uint64_t kError = 7;
   void call_notes(uint64_t field, const std::string& name,
                   const std::vector<llvm::Value*>& arguments);
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);

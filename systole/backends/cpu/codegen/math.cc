@@ -186,6 +186,37 @@ llvm::Value* emit_sleef(FunctionEmitter& f, Math function, llvm::Value* x, llvm:
   return nullptr;
 }
 
+// x, with a denormal one flushed: x + slope * x * x for |x| < 2^-60.
+llvm::Value* flushed(FunctionEmitter& f, llvm::Value* x, double slope) {
+  llvm::Value* scaled = f.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), slope));
+  return f.b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, scaled, x});
+}
+
+// f(x) = x + slope * x^2 + ..., whose value for small x needs no function: there the intermediate
+// values of SLEEF's are denormal, and are flushed.
+llvm::Value* near_identity(FunctionEmitter& f, llvm::Value* x, double slope, llvm::Value* result) {
+  llvm::Value* magnitude = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* small = f.b.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(x->getType(), 0x1p-60));
+  return f.b.CreateSelect(small, flushed(f, x, slope), result);
+}
+
+// SLEEF's quotient has a reciprocal of the larger operand and the rounding errors of products,
+// which may be denormal: both operands are scaled by the same power of two, which changes nothing.
+llvm::Value* emit_atan2(FunctionEmitter& f, llvm::Value* y, llvm::Value* x) {
+  auto& b = f.b;
+  llvm::Type* type = x->getType();
+  const bool is_double = type->isDoubleTy();
+  const auto number = [&](double value) { return llvm::ConstantFP::get(type, value); };
+  llvm::Value* ay = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, y);
+  llvm::Value* ax = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* larger = b.CreateSelect(b.CreateFCmpOGT(ay, ax), ay, ax);
+  llvm::Value* huge = b.CreateFCmpOGT(larger, number(is_double ? 0x1p900 : 0x1p100));
+  llvm::Value* tiny = b.CreateFCmpOLT(larger, number(is_double ? 0x1p-900 : 0x1p-60));
+  llvm::Value* scale = b.CreateSelect(tiny, number(is_double ? 0x1p200 : 0x1p40), number(1));
+  scale = b.CreateSelect(huge, number(is_double ? 0x1p-200 : 0x1p-40), scale);
+  return emit_sleef(f, Math::atan2, b.CreateFMul(y, scale), b.CreateFMul(x, scale));
+}
+
 }  // namespace
 
 llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::Value* y) {
@@ -216,11 +247,10 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
     llvm::Value* large = f.b.CreateFCmpOGT(x, llvm::ConstantFP::get(x->getType(), 0x1p60));
     llvm::Value* result = f.b.CreateSelect(large, emit_math(f, Math::log, x, nullptr),
                                            emit_sleef(f, function, x, nullptr));
-    // log1p(x) = x for small x, whose intermediate values would be denormal, and flushed.
-    llvm::Value* magnitude = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-    llvm::Value* small = f.b.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(x->getType(), 0x1p-60));
-    return f.b.CreateSelect(small, x, result);
+    return near_identity(f, x, -0.5, result);
   }
+  if (function == Math::tan) return near_identity(f, x, 0, emit_sleef(f, function, x, nullptr));
+  if (function == Math::atan2) return emit_atan2(f, x, y);
   return emit_sleef(f, function, x, y);
 }
 

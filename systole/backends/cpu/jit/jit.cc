@@ -5,6 +5,7 @@
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectFileInterface.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -19,6 +20,7 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/backends/cpu/jit/generator_digest.h"
 #include "systole/backends/cpu/jit/optimize.h"
+#include "systole/backends/cpu/jit/own_library.h"
 #include "systole/backends/cpu/jit/parts.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
@@ -76,6 +78,23 @@ void make_errors_exceptions() {
       [](void*, const char* reason, bool) { throw internal_error("LLVM: {}", reason); });
 }
 
+// Defines functions of this library and of those that it depends on when code asks for them.
+class OwnSymbols : public orc::DefinitionGenerator {
+ public:
+  llvm::Error tryToGenerate(orc::LookupState&, orc::LookupKind, orc::JITDylib& library,
+                            orc::JITDylibLookupFlags,
+                            const orc::SymbolLookupSet& symbols) override {
+    orc::SymbolMap found;
+    for (const auto& [name, flags] : symbols) {
+      if (void* const address = find_own_symbol((*name).str())) {
+        found[name] = {orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+      }
+    }
+    if (found.empty()) return llvm::Error::success();
+    return library.define(orc::absoluteSymbols(std::move(found)));
+  }
+};
+
 class Code : public CompiledCode {
  public:
   // Removes the library from the JIT when it is destroyed.
@@ -116,8 +135,7 @@ class OrcJit : public Jit {
     }
     runtime_ = &unwrap(jit_->createJITDylib("systole.runtime"));
     check(runtime_->define(orc::absoluteSymbols(std::move(symbols))));
-    runtime_->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-        jit_->getDataLayout().getGlobalPrefix())));
+    runtime_->addGenerator(std::make_unique<OwnSymbols>());
   }
 
   const HostTarget& target() const override { return target_; }
@@ -208,9 +226,17 @@ class OrcJit : public Jit {
     auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
     auto code = std::make_unique<Code>(*jit_, library, static_cast<int64_t>(objects.size()));
     library.addToLinkOrder(*runtime_);
-    for (const std::string_view object : split_objects(objects))
-      check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(object)));
-    code->set_main(unwrap(jit_->lookup(library, "main")).toPtr<MainFunction>());
+    orc::ExecutionSession& session = jit_->getExecutionSession();
+    orc::SymbolLookupSet all;
+    for (const std::string_view object : split_objects(objects)) {
+      auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object);
+      const auto interface = unwrap(orc::getObjectFileInterface(session, *buffer));
+      for (const auto& [name, flags] : interface.SymbolFlags) all.add(name);
+      check(jit_->addObjectFile(library, std::move(buffer)));
+    }
+    // Code of a part can be ready although another part, which it calls, failed.
+    const auto symbols = unwrap(session.lookup(orc::makeJITDylibSearchOrder(&library), all));
+    code->set_main(symbols.at(jit_->mangleAndIntern("main")).getAddress().toPtr<MainFunction>());
     return code;
   }
 

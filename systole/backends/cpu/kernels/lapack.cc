@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "systole/backends/cpu/kernels/lapack_library.h"
 #include "systole/backends/cpu/kernels/lapack_routines.h"
 #include "systole/base/error.h"
 
@@ -87,6 +88,7 @@ class LapackKernel : public Kernel {
                              problem_.target, problem_.rows, problem_.columns);
     }
     check_results(x);
+    load_lapack(problem_.target);
   }
 
   void run(std::span<void* const> buffers, RunContext&) const override {

@@ -31,12 +31,15 @@ const LapackLibrary& lapack_library() {
 
 }  // namespace
 
-void* find_lapack_symbol(const std::string& name) {
+void load_lapack(const std::string& target) {
   const LapackLibrary& library = lapack_library();
-  if (library.handle == nullptr) {
-    throw unimplemented("cpu: {} needs LAPACK (Debian's liblapacke), got {}", name, library.error);
-  }
-  if (void* const symbol = dlsym(library.handle, name.c_str())) return symbol;
+  if (library.handle != nullptr) return;
+  throw unimplemented("cpu: {} needs LAPACK (Debian's liblapacke), got {}", target, library.error);
+}
+
+void* find_lapack_symbol(const std::string& name) {
+  load_lapack(name);
+  if (void* const symbol = dlsym(lapack_library().handle, name.c_str())) return symbol;
   throw unimplemented("cpu: liblapacke.so.3 does not have {}", name);
 }
 

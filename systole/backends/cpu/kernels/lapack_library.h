@@ -7,6 +7,10 @@
 
 namespace systole::cpu {
 
+// Loads liblapacke.so.3 unless it is loaded. Errors: UNIMPLEMENTED, naming `target`, if it cannot
+// be.
+void load_lapack(const std::string& target);
+
 // Returns a function of liblapacke.so.3 or of the libraries that it loads. Errors: UNIMPLEMENTED if
 // there is none.
 void* find_lapack_symbol(const std::string& name);

@@ -16,6 +16,7 @@ constexpr double kErfCore64[] = {
     -0.37612638903183752380,     0.12837916709551257389};
 constexpr double kTail32[] = {1.093036234e-6, -3.5303769938e-5, 0.00050627367269, -0.0043365102922,
                               0.025223063267, -0.10797904012,   -0.63405084302,   -1.1289343147};
+constexpr double kTwoOverRootPi = 1.1283791670955126;
 
 // Returns erfc(x) for x >= 1, accurate enough for erf(x) = 1 - erfc(x).
 Expr tail(Expr x) {
@@ -26,7 +27,11 @@ Expr tail(Expr x) {
 
 }  // namespace
 
-Expr erf_core(Expr x) { return x + x * polynomial(x * x, kErfCore32, kErfCore64); }
+// The small product of a tiny x could be denormal, and be flushed.
+Expr erf_core(Expr x) {
+  return where(abs(x) < 0x1p-60, x * kTwoOverRootPi,
+               x + x * polynomial(x * x, kErfCore32, kErfCore64));
+}
 
 Expr erf(Expr x) {
   const Expr size = abs(x);
