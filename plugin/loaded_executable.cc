@@ -37,12 +37,11 @@ PJRT_Error* loaded_executable_addressable_device_logical_ids(
 }
 
 PJRT_Error* loaded_executable_delete(PJRT_LoadedExecutable_Delete_Args* args) {
-  return run("PJRT_LoadedExecutable_Delete", args,
-             [](PJRT_LoadedExecutable_Delete_Args& a) {
-               std::shared_ptr<runtime::Executable> last;  // destroyed without the lock
-               const std::lock_guard lock(a.executable->mutex);
-               last.swap(a.executable->executable);
-             });
+  return run("PJRT_LoadedExecutable_Delete", args, [](PJRT_LoadedExecutable_Delete_Args& a) {
+    std::shared_ptr<runtime::Executable> last;  // destroyed without the lock
+    const std::lock_guard lock(a.executable->mutex);
+    last.swap(a.executable->executable);
+  });
 }
 
 PJRT_Error* loaded_executable_is_deleted(PJRT_LoadedExecutable_IsDeleted_Args* args) {

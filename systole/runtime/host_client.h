@@ -40,8 +40,8 @@ class HostClient : public Client {
   // are not there;
   // UNIMPLEMENTED for more than one partition.
   void check_options(const hlo::Module& module, const CompileOptions& options) const;
-  // Errors: UNIMPLEMENTED, with the target's name and line, for a custom call of a function that main
-  // reaches if it is no placement (hlo/ir/placement.h) and `known` is false for it.
+  // Errors: UNIMPLEMENTED, with the target's name and line, for a custom call of a function that
+  // main reaches if it is no placement (hlo/ir/placement.h) and `known` is false for it.
   void check_custom_calls(const hlo::Module& module,
                           const std::function<bool(const hlo::Instruction&)>& known) const;
   // Bytes that a replica may use under `options`; 0: no limit below the machine's memory.

@@ -10,9 +10,10 @@ namespace {
 
 using hlo::chlo::testing::ulp_error;
 
-constexpr int kNumbersOfF32 = 40;  // of one exponent and sign
-constexpr int kNumbersOfF64 = 8;
-constexpr int kPairs = 60000;
+constexpr int kNumbersOfF32 = 16;  // of one exponent and sign
+constexpr int kNumbersOfF64 = 3;
+constexpr int kNumbersNear = 4000;
+constexpr int kPairs = 20000;
 
 Tensor vector_of(DType dtype, const std::vector<double>& values) {
   return Tensor::of<double>({static_cast<int64_t>(values.size())}, values).cast(dtype);
@@ -26,11 +27,11 @@ double draw(std::mt19937_64& random, int exponent) {
   return std::ldexp(random() % 2 == 0 ? mantissa : -mantissa, exponent);
 }
 
-Tensor unary_operands(DType dtype) {
+Tensor unary_operands(DType dtype, int density) {
   std::mt19937_64 random(1);
   std::vector<double> values;
   const Limits limits = limits_of(dtype);
-  int numbers = dtype == DType::f64 ? kNumbersOfF64 : kNumbersOfF32;
+  int numbers = density * (dtype == DType::f64 ? kNumbersOfF64 : kNumbersOfF32);
   if (is_half(dtype)) numbers = dtype == DType::f16 ? 1024 : 128;
   for (int exponent = limits.lowest_exponent; exponent <= limits.highest_exponent; ++exponent) {
     for (int i = 0; i < numbers; ++i) {
@@ -41,6 +42,11 @@ Tensor unary_operands(DType dtype) {
       }
     }
   }
+  // Closer where the functions bend.
+  for (const double bound : {1.5, 12.0, 100.0}) {
+    std::uniform_real_distribution<double> near(-bound, bound);
+    for (int i = 0; i < kNumbersNear * density; ++i) values.push_back(near(random));
+  }
   return vector_of(dtype, values);
 }
 
@@ -50,7 +56,7 @@ struct Pairs {
 };
 
 // Of a power, the exponents of the results are spread.
-Pairs binary_operands(DType dtype, bool power) {
+Pairs binary_operands(DType dtype, bool power, int density) {
   std::mt19937_64 random(2);
   const Limits limits = limits_of(dtype);
   std::uniform_int_distribution<int> exponents(limits.lowest_exponent, limits.highest_exponent);
@@ -58,7 +64,7 @@ Pairs binary_operands(DType dtype, bool power) {
                                                     limits.highest_exponent);
   std::vector<double> x;
   std::vector<double> y;
-  for (int i = 0; i < kPairs; ++i) {
+  for (int i = 0; i < kPairs * density; ++i) {
     x.push_back(draw(random, exponents(random)));
     if (power) {
       if (i % 2 == 0) x.back() = draw(random, static_cast<int>(random() % 8) - 4);
@@ -100,7 +106,7 @@ double largest_error(DType dtype, const Pairs& pairs, const Tensor& got, const B
 
 }  // namespace
 
-std::vector<Errors> scan_ops(const std::string& backend) {
+std::vector<Errors> scan_ops(const std::string& backend, int density) {
   std::vector<Errors> all;
   std::vector<std::string_view> names;
   for (const UnaryOp& op : unary_ops()) {
@@ -109,14 +115,14 @@ std::vector<Errors> scan_ops(const std::string& backend) {
   }
   for (const BinaryOp& op : binary_ops()) all.push_back({.name = std::string(op.name)});
   for (const DType dtype : kScanned) {
-    const Tensor x = unary_operands(dtype);
+    const Tensor x = unary_operands(dtype, density);
     const std::vector<Tensor> results = run_ops(backend, names, {x});
     for (size_t k = 0; k < results.size(); ++k) {
       all[k].ulps.push_back(largest_error(dtype, x, results[k], unary_ops()[k]));
     }
     for (size_t k = 0; k < binary_ops().size(); ++k) {
       const BinaryOp& op = binary_ops()[k];
-      const Pairs pairs = binary_operands(dtype, op.name == "power");
+      const Pairs pairs = binary_operands(dtype, op.name == "power", density);
       const Tensor got = run_ops(backend, {op.name}, {pairs.x, pairs.y})[0];
       all[names.size() + k].ulps.push_back(largest_error(dtype, pairs, got, op));
     }

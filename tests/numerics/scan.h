@@ -16,8 +16,8 @@ struct Errors {
 };
 inline constexpr DType kScanned[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
 
-// Scans all ops. The operands are the same in every call: of f32 and f64 several numbers of each
-// exponent and sign, of f16 and bf16 all numbers.
-std::vector<Errors> scan_ops(const std::string& backend);
+// Scans all ops. The operands are the same in every call: of f32 and f64 `density` times 16 and 3
+// numbers of each exponent and sign and more near 1, of f16 and bf16 all numbers.
+std::vector<Errors> scan_ops(const std::string& backend, int density);
 
 }  // namespace systole::numerics

@@ -110,6 +110,16 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, ChloAccuracy, ::testing::ValuesIn(kRows), row_name);
 
+// The result is finite up to where it overflows.
+TEST(ChloLgammaTest, NextToOverflow) {
+  const Tensor x = Tensor::of<float>({2}, {4.08e36F, 4.085e36F});
+  const Tensor y = run("lgamma", {x})[0];
+  for (int64_t i = 0; i < 2; ++i) {
+    EXPECT_LE(ulp_error(DType::f32, y.as_double(i), std::lgamma(static_cast<Real>(x.as_double(i)))),
+              2);
+  }
+}
+
 // Next to its zeros between the poles lgamma is as accurate as numbers of order 1 are.
 TEST(ChloLgammaTest, BetweenPoles) {
   const std::vector<double> points = spread(-20, 0, 5000);

@@ -291,7 +291,8 @@ TEST_P(ClientContract, RefusesOptionsThatDoNotFit) {
 
 // Also one in a function that a branch calls.
 TEST_P(ClientContract, RefusesUnknownCustomCallsWhenItCompiles) {
-  const auto module = hlo::parse(R"(func.func @main(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {
+  const auto module =
+      hlo::parse(R"(func.func @main(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {
   %r = "stablehlo.if"(%p) ({
     %y = func.call @helper(%x) : (tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%y) : (tensor<f32>) -> ()

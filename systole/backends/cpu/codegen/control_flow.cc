@@ -84,7 +84,8 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   f.begin_step({});
   llvm::Value* again = f.load(x.region(0).results()[0], f.i64(0));
   // The values of a failed kernel never change, nor does a condition that depends on them.
-  if (has_kernels(x.region(0)) || has_kernels(x.region(1))) again = f.b.CreateAnd(again, f.no_error());
+  if (has_kernels(x.region(0)) || has_kernels(x.region(1)))
+    again = f.b.CreateAnd(again, f.no_error());
   f.b.CreateCondBr(again, body, after);
   f.b.SetInsertPoint(body);
   emit_steps(f, x.region(1));

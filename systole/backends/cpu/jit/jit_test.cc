@@ -38,8 +38,8 @@ llvm::Function* add_long_function(llvm::Module& module, const std::string& name,
 void fill_module(llvm::Module& module, const char* callee) {
   llvm::LLVMContext& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
-  auto* type =
-      llvm::FunctionType::get(llvm::Type::getVoidTy(c), {pointer, pointer, pointer, pointer}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c),
+                                       {pointer, pointer, pointer, pointer}, false);
   std::vector<llvm::Function*> functions;
   for (int i = 0; i < 4; ++i) {
     functions.push_back(
@@ -76,8 +76,8 @@ TEST(Jit, RefusesCodeWithAMissingFunction) {
       });
       EXPECT_THAT(error, HasSubstr("INTERNAL: LLVM"));
     }
-    const auto good = jit->compile([](llvm::Module& module) { fill_module(module, nullptr); },
-                                   options(&pool));
+    const auto good =
+        jit->compile([](llvm::Module& module) { fill_module(module, nullptr); }, options(&pool));
     EXPECT_NE(run_main(*good.code), 0);
   }
 }

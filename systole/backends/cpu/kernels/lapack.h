@@ -1,6 +1,6 @@
 // Linear algebra that JAX's programs for CPUs call by name: lapack_<letter><routine>_ffi, the
-// letter being s, d, c or z. Computed by the system's LAPACK, which is loaded when the first program
-// that calls it is compiled.
+// letter being s, d, c or z. Computed by the system's LAPACK, which is loaded when the first
+// program that calls it is compiled.
 #pragma once
 
 #include <memory>

@@ -71,8 +71,10 @@ Expr stirling(Expr x) {
   const Expr inverse = 1.0 / x;
   const Expr series = inverse * polynomial(inverse * inverse, kStirling32, kStirling64);
   const Expr factor = x - 0.5;
-  return factor * (logarithm.high - 1.0) +
-         (factor * logarithm.low + (series + 0.41893853320467274));
+  const Expr high = logarithm.high - 1.0;
+  // Where the first product may overflow although the sum does not, only the factors count.
+  return where(x > kHuge, factor * (high + logarithm.low),
+               factor * high + (factor * logarithm.low + (series + 0.41893853320467274)));
 }
 
 // lgamma of |x|, and of x itself if |x| <= 1/2. Below 8 it is lgamma(y) + log(product) with y = |x|
