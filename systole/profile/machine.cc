@@ -29,7 +29,12 @@ constexpr int64_t kRounds = 1 << 16;
 // Keeps the compiler from knowing or dropping a value.
 template <class T>
 void opaque(T& value) {
+#ifdef __clang__
+  // clang wants the instruction set of "v" from this template, which only its callers have.
+  asm volatile("" : "+m"(value));
+#else
   asm volatile("" : "+v"(value));
+#endif
 }
 
 // Chains that begin alike stay apart, each in a register: loops over them must be unrolled.

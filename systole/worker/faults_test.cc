@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -116,6 +117,8 @@ class RawClient {
     }
     return std::exchange(stream_, nullptr)->Finish();
   }
+  // Ends the stream, also a send() that blocks.
+  void cancel() { context_->TryCancel(); }
   void leave() {
     if (context_ != nullptr) context_->TryCancel();
     if (stream_ != nullptr) static_cast<void>(stream_->Finish().ok());
@@ -477,6 +480,42 @@ TEST(WorkerFaults, TellsThatItIsPreempted) {
               AllOf(StartsWith("UNAVAILABLE"), HasSubstr("shuts down")));
   preemption.join();
   runtime::clear_preemption();
+}
+
+TEST(WorkerFaults, TellsItsClientsThoughOneDoesNotRead) {
+  WorkerOptions options = quick_options();
+  options.lease_seconds = 60;
+  options.stall_seconds = 60;  // so the worker waits for the slow client all the time
+  const auto worker = serve(options);
+  RawClient slow(worker->address());
+  ASSERT_TRUE(slow.hello().ok());
+  slow.open();
+  slow.send(slow.put(1, 1, Tensor::zeros(DType::u8, {60'000})));
+  std::atomic<int> sent = 0;
+  std::thread writer([&] {
+    for (uint64_t op = 2; op < 5000; ++op) {
+      v1::Request fetch;
+      fetch.set_op_id(op);
+      fetch.mutable_fetch()->set_buffer(1);
+      if (!slow.send(fetch)) return;
+      ++sent;
+    }
+  });
+  // The window is full: neither requests nor replies go on.
+  int before = -1;
+  EXPECT_TRUE(becomes_true([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return std::exchange(before, sent.load()) == sent;
+  }));
+  runtime::Client& client = client_of(worker->address());
+  const auto x = client.buffer_from_host(Tensor(7.0F));
+  x->ready().wait();
+  runtime::clear_preemption();
+  worker->preempt("SIGTERM", 0);
+  EXPECT_TRUE(becomes_true([] { return runtime::preempted(); }));
+  runtime::clear_preemption();
+  slow.cancel();
+  writer.join();
 }
 
 TEST(WorkerFaults, RefusesAddresses) {

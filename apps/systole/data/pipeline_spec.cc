@@ -18,7 +18,7 @@ void add_stage(Pipeline& pipeline, const ConfigNode& entry, const PipelineScope&
   const auto [name, argument] = named(entry, "stage");
   if (is_pipeline_op(name)) {
     const GraphOp op = parse_pipeline_op(name, argument, scope);
-    pipeline.dataset = placed_at(entry, [&, &name = name, &argument = argument] {
+    pipeline.dataset = placed_at(entry, [&] {
       return pipeline.dataset.map([&](const Nest<Output>& element) { return op(element); });
     });
     return;

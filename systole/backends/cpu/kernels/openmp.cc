@@ -1,6 +1,5 @@
 #include "systole/backends/cpu/kernels/openmp.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -9,10 +8,13 @@
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
 
-// libgomp's entry point for a parallel region. Called by name, not by a pragma: pragmas are
-// compiled for another library by other compilers, and oneDNN is built for this one.
-extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
-                              unsigned flags);
+// libgomp, which oneDNN is built for, by name: other compilers have another <omp.h> or none, and
+// compile pragmas for another library.
+extern "C" {
+void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
+int omp_get_max_threads() noexcept;
+void omp_set_num_threads(int count) noexcept;
+}
 
 namespace systole::cpu {
 namespace {
