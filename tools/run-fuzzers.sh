@@ -24,4 +24,4 @@ fuzz() {  # fuzz PROGRAM
 }
 export -f fuzz
 export seconds
-printf '%s\0' build/fuzz/bin/fuzz_* | xargs -0 -n 1 -P "$(nproc)" bash -c 'fuzz "$1"' _ || exit 1
+printf '%s\0' build/fuzz/bin/fuzz_* | xargs -0 -n 1 -P "${FUZZ_JOBS:-$(nproc)}" bash -c 'fuzz "$1"' _ || exit 1

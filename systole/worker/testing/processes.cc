@@ -13,13 +13,14 @@ namespace {
 class Processes final : public ::testing::Environment {
  public:
   void SetUp() override {
-    made = std::make_unique<SessionTemplate>(
+    made = new SessionTemplate(
         [](const SessionSeat& seat, const std::shared_ptr<SharedCounters>& counters) {
           run_session(runtime::client("cpu"), seat, counters, true);
         });
   }
 
-  std::unique_ptr<SessionTemplate> made;
+  // Never deleted: workers of the contract's tests live as long as this process.
+  SessionTemplate* made = nullptr;
 };
 
 Processes& processes = *static_cast<Processes*>(::testing::AddGlobalTestEnvironment(new Processes));
