@@ -17,9 +17,10 @@ struct BackendChoice {
 
 // Reads `backend` ("cpu", "reference") and the options of that backend: `cores`, `core_memory`,
 // `core_kind`. Options that are not given are those of the environment variable
-// SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8". Ignores the names that frameworks pass to every
-// plugin. Errors: INVALID_ARGUMENT for other names and for values of other types; NOT_FOUND for
-// another backend.
+// SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8". A text is taken for a number where the option is
+// one: some hosts pass nothing else. Ignores the names that frameworks pass to every plugin.
+// Errors: INVALID_ARGUMENT for other names and for values of other types; NOT_FOUND for another
+// backend.
 BackendChoice read_client_options(std::span<const PJRT_NamedValue> values);
 
 // "backend=cpu,cores=8", which parse_choice() reads.

@@ -143,6 +143,21 @@ TEST(Numerics, OfLargeAndSmallArguments) {
   }
 }
 
+// A denormal number is a zero of its sign, also for functions that are the identity near zero.
+TEST(Numerics, SmallArgumentsKeepTheirSign) {
+  for (const std::string_view op : {"tan", "log_plus_one", "sine", "exponential_minus_one", "tanh",
+                                    "cbrt", "sqrt", "chlo.erf"}) {
+    const Tensor x = Tensor::of<double>({4}, {0.0, -0.0, 1e-310, -1e-310});
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const Tensor y = run_ops("cpu", {op}, {x.cast(dtype)})[0];
+      for (int64_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(y.as_double(i), 0) << op;
+        EXPECT_EQ(std::signbit(y.as_double(i)), i % 2 == 1) << op << " " << i;
+      }
+    }
+  }
+}
+
 TEST(Numerics, SignOfADenormalNumberIsThatOfZero) {
   const Tensor x = Tensor::of<float>({4}, {1e-40F, -1e-40F, 0.0F, -0.0F});
   const Tensor y = run_ops("cpu", {"sign"}, {x})[0];

@@ -6,6 +6,7 @@
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/trace.h"
+#include "systole/runtime/registry.h"
 
 namespace systole::cpu {
 namespace {
@@ -324,6 +325,25 @@ TEST(CpuClient, RefusesAProgramLargerThanMemory) {
   main.set_results({b.iota({DType::f64, {int64_t{1} << 40}}, 0)});
   EXPECT_EQ(error_of([&] { testing::client().compile(module); }).substr(0, 18),
             "RESOURCE_EXHAUSTED");
+}
+
+TEST(CpuClient, RefusesABufferThatDoesNotFitItsCore) {
+  runtime::Client& client =
+      runtime::client("cpu", {{"cores", int64_t{2}}, {"core_memory", int64_t{1} << 20}});
+  const auto put = [&](int64_t bytes, std::vector<int> devices, bool stacked = false) {
+    return client.buffer_from_host(Tensor::zeros(DType::u8, {2, bytes / 2}),
+                                   {.device_ids = devices, .stacked = stacked});
+  };
+  auto first = put(600'000, {0});
+  EXPECT_THAT(
+      error_of([&] { put(600'000, {0}); }),
+      ::testing::AllOf(::testing::HasSubstr("RESOURCE_EXHAUSTED: cpu: a buffer of u8[2,300000]"),
+                       ::testing::HasSubstr("600000 of 1048576 in use")));
+  EXPECT_NO_THROW(put(600'000, {1}));
+  EXPECT_NO_THROW(put(800'000, {0, 1}, true));
+  EXPECT_THAT(error_of([&] { put(800'000, {1, 0}); }), ::testing::HasSubstr("RESOURCE_EXHAUSTED"));
+  first.reset();
+  EXPECT_NO_THROW(put(600'000, {0}));
 }
 
 TEST(CpuClient, CountsBytesAndOperations) {

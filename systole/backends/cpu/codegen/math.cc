@@ -186,18 +186,16 @@ llvm::Value* emit_sleef(FunctionEmitter& f, Math function, llvm::Value* x, llvm:
   return nullptr;
 }
 
-// x, with a denormal one flushed: x + slope * x * x for |x| < 2^-60.
-llvm::Value* flushed(FunctionEmitter& f, llvm::Value* x, double slope) {
-  llvm::Value* scaled = f.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), slope));
-  return f.b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, scaled, x});
-}
-
-// f(x) = x + slope * x^2 + ..., whose value for small x needs no function: there the intermediate
-// values of SLEEF's are denormal, and are flushed.
-llvm::Value* near_identity(FunctionEmitter& f, llvm::Value* x, double slope, llvm::Value* result) {
-  llvm::Value* magnitude = f.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* small = f.b.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(x->getType(), 0x1p-60));
-  return f.b.CreateSelect(small, flushed(f, x, slope), result);
+// f(x) = x + O(x^2), whose value for small x needs no function: there the intermediate values of
+// SLEEF's are denormal, and are flushed.
+llvm::Value* near_identity(FunctionEmitter& f, llvm::Value* x, llvm::Value* result) {
+  auto& b = f.b;
+  const auto number = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
+  llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* small = b.CreateFCmpOLT(magnitude, number(0x1p-60));
+  // x itself, which arithmetic flushes if it is denormal. The square's sign keeps that of zero.
+  llvm::Value* square = b.CreateFMul(x, b.CreateFMul(x, number(-0.5)));
+  return b.CreateSelect(small, b.CreateFAdd(x, square), result);
 }
 
 // SLEEF's quotient has a reciprocal of the larger operand and the rounding errors of products,
@@ -247,9 +245,9 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
     llvm::Value* large = f.b.CreateFCmpOGT(x, llvm::ConstantFP::get(x->getType(), 0x1p60));
     llvm::Value* result = f.b.CreateSelect(large, emit_math(f, Math::log, x, nullptr),
                                            emit_sleef(f, function, x, nullptr));
-    return near_identity(f, x, -0.5, result);
+    return near_identity(f, x, result);
   }
-  if (function == Math::tan) return near_identity(f, x, 0, emit_sleef(f, function, x, nullptr));
+  if (function == Math::tan) return near_identity(f, x, emit_sleef(f, function, x, nullptr));
   if (function == Math::atan2) return emit_atan2(f, x, y);
   return emit_sleef(f, function, x, y);
 }
