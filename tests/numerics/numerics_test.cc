@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "systole/base/environment.h"
@@ -97,6 +98,16 @@ void check_complex(const std::string& backend, DType dtype) {
   for (const double re : values) {
     for (const double im : values) operands.emplace_back(static_cast<T>(re), static_cast<T>(im));
   }
+  // And numbers of all exponents but the smallest.
+  std::mt19937_64 random(3);
+  const Limits limits = limits_of(dtype);
+  std::uniform_int_distribution<int> exponents(limits.lowest_exponent * 7 / 8,
+                                               limits.highest_exponent);
+  const auto draw = [&] {
+    const double mantissa = std::uniform_real_distribution<double>(1, 2)(random);
+    return static_cast<T>(std::ldexp(random() % 2 == 0 ? mantissa : -mantissa, exponents(random)));
+  };
+  for (int i = 0; i < 2000; ++i) operands.emplace_back(draw(), draw());
   const Tensor z = Tensor::of<std::complex<T>>({static_cast<int64_t>(operands.size())}, operands);
   std::vector<std::string_view> names;
   for (const ComplexOp& op : complex_ops()) names.push_back(op.name);
@@ -147,8 +158,9 @@ TEST(Numerics, OfLargeAndSmallArguments) {
 TEST(Numerics, SmallArgumentsKeepTheirSign) {
   for (const std::string_view op : {"tan", "log_plus_one", "sine", "exponential_minus_one", "tanh",
                                     "cbrt", "sqrt", "chlo.erf"}) {
-    const Tensor x = Tensor::of<double>({4}, {0.0, -0.0, 1e-310, -1e-310});
     for (const DType dtype : {DType::f32, DType::f64}) {
+      const double denormal = limits_of(dtype).smallest_normal / 4;
+      const Tensor x = Tensor::of<double>({4}, {0.0, -0.0, denormal, -denormal});
       const Tensor y = run_ops("cpu", {op}, {x.cast(dtype)})[0];
       for (int64_t i = 0; i < 4; ++i) {
         EXPECT_EQ(y.as_double(i), 0) << op;

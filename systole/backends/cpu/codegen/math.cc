@@ -102,13 +102,13 @@ llvm::Value* FloatCode::tanh(llvm::Value* x) {
   llvm::Value* e = exp(b.CreateFAdd(magnitude, magnitude));
   llvm::Value* far =
       b.CreateFSub(number(1.0F), b.CreateFDiv(number(2.0F), b.CreateFAdd(e, number(1.0F))));
-  far = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, far, x);
   llvm::Value* z = b.CreateFMul(x, x);
   llvm::Value* p = polynomial(z, {-5.70498872745e-3F, 2.06390887954e-2F, -5.37397155531e-2F,
                                   1.33314422036e-1F, -3.33332819422e-1F});
   llvm::Value* near = fma(b.CreateFMul(p, z), x, x);
-  // Written so that NaN takes `near`, which keeps it.
-  return b.CreateSelect(b.CreateFCmpOGE(magnitude, number(0.625F)), far, near);
+  // Written so that NaN takes `near`, which keeps it, but not the sign of zero.
+  llvm::Value* result = b.CreateSelect(b.CreateFCmpOGE(magnitude, number(0.625F)), far, near);
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, result, x);
 }
 
 // SLEEF's name of a function without its type: "exp" + "f16_u10avx512f".
@@ -187,7 +187,7 @@ llvm::Value* emit_sleef(FunctionEmitter& f, Math function, llvm::Value* x, llvm:
 }
 
 // f(x) = x + O(x^2), whose value for small x needs no function: there the intermediate values of
-// SLEEF's are denormal, and are flushed.
+// SLEEF's are denormal, and are flushed; zeros lose their sign, and denormal numbers stay.
 llvm::Value* near_identity(FunctionEmitter& f, llvm::Value* x, llvm::Value* result) {
   auto& b = f.b;
   const auto number = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
@@ -247,9 +247,17 @@ llvm::Value* emit_math(FunctionEmitter& f, Math function, llvm::Value* x, llvm::
                                            emit_sleef(f, function, x, nullptr));
     return near_identity(f, x, result);
   }
-  if (function == Math::tan) return near_identity(f, x, emit_sleef(f, function, x, nullptr));
-  if (function == Math::atan2) return emit_atan2(f, x, y);
-  return emit_sleef(f, function, x, y);
+  switch (function) {
+    case Math::expm1:
+    case Math::sin:
+    case Math::tan:
+    case Math::tanh:
+      return near_identity(f, x, emit_sleef(f, function, x, nullptr));
+    case Math::atan2:
+      return emit_atan2(f, x, y);
+    default:
+      return emit_sleef(f, function, x, y);
+  }
 }
 
 }  // namespace systole::cpu
