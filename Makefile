@@ -1,5 +1,5 @@
 # The commands of this repository. Each target first installs the Debian packages that it needs and that are missing
-# (tools/install-deps.sh), so it works on a bare Debian 12. `make help` lists the targets.
+# (tools/install-deps.sh), so it works on a bare Debian 12 or 13. `make help` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -34,6 +34,13 @@ quickstart: deps ## train a real model on real data and show the result
 build: deps ## the release build: programs and libraries, in build/release
 	@$(call configure,release)
 	@$(call compile,release) --target programs
+
+deb: deps ## Debian packages of the programs and the libraries, in build/release/packages
+	@tools/install-deps.sh deb
+	@$(call configure,release)
+	@$(call compile,release) --target programs
+	@cd build/release && cpack -G DEB -B packages >packages.log 2>&1 || { tail -20 packages.log; exit 1; }
+	@ls build/release/packages/*.deb
 
 test: test-deps ## all tests in the release build, and the core tests under the address, undefined-behaviour and thread sanitizers
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done

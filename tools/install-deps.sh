@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing Debian 12 packages that Systole needs. Uses no network if all are installed.
-# usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) test lint fuzz docs peers
+# Installs missing Debian packages that Systole needs. Uses no network if all are installed.
+# usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) deb test lint fuzz docs peers
 set -euo pipefail
 
 # group  package              why
@@ -37,6 +37,8 @@ build    liblapacke           LAPACK, which programs of JAX call by name; loaded
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
 build    libbenchmark-dev     benchmarks
+deb      dpkg-dev             finds the packages of shared libraries
+test     pkgconf              compiles a program without CMake, in the test of the installed files
 test     libopenmpi-dev       MPI, for collectives between hosts; left out of a build without it
 test     openmpi-bin          mpirun, which starts the tests of several processes
 test     mlir-19-tools        mlir-opt parses the programs that we print
@@ -94,6 +96,6 @@ trap 'rm -f "$log"' EXIT
 apt() { "${root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q "$@" >"$log" 2>&1; }
 if ! { apt update && apt install -y --no-install-recommends $missing; }; then
   tail -n 15 "$log" >&2
-  echo "install-deps: apt-get could not install$missing (its output is above). Is there a network, and is this Debian 12?" >&2
+  echo "install-deps: apt-get could not install$missing (its output is above). Is there a network, and is this Debian 12 or 13?" >&2
   exit 1
 fi

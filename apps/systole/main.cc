@@ -1,10 +1,15 @@
 // The command line: `systole help` lists the commands.
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "apps/systole/command.h"
+#include "apps/systole/manual/completion.h"
+#include "apps/systole/manual/man_page.h"
 
 namespace systole::app {
 namespace {
@@ -45,6 +50,51 @@ void add_help(CommandLine& root) {
   });
 }
 
+// `systole completion bash` prints a script.
+void add_completion(CommandLine& root) {
+  CommandLine& line =
+      root.command("completion", "Prints a script that completes commands and options in a shell");
+  auto shell = std::make_shared<std::string>();
+  line.option("shell", *shell, "bash, zsh or fish").one_of({"bash", "zsh", "fish"}).required();
+  line.example("bash > ~/.local/share/bash-completion/completions/systole");
+  line.example("zsh > ~/.zfunc/_systole  # with fpath+=~/.zfunc before compinit");
+  line.example("fish > ~/.config/fish/completions/systole.fish");
+  line.on_run([&root, shell] {
+    const CommandText text = root.text();
+    const std::string script = *shell == "bash"  ? bash_completion(text)
+                               : *shell == "zsh" ? zsh_completion(text)
+                                                 : fish_completion(text);
+    std::fputs(script.c_str(), stdout);
+  });
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error("manual: cannot write " + path.string());
+}
+
+// `systole manual FOLDER` writes the pages and the scripts of all shells, in the folders below
+// /usr/share: for the build.
+void add_manual(CommandLine& root) {
+  CommandLine& line = root.command("manual", "Writes the manual pages and completions");
+  line.hide();
+  auto folder = std::make_shared<std::string>();
+  line.option("folder", *folder, "Made if it is missing").required();
+  line.on_run([&root, folder] {
+    const CommandText text = root.text();
+    const std::filesystem::path base = *folder;
+    for (const ManPage& page : man_pages(text, SYSTOLE_VERSION)) {
+      write_file(base / "man/man1" / page.file, page.text);
+    }
+    write_file(base / "bash-completion/completions/systole", bash_completion(text));
+    write_file(base / "zsh/site-functions/_systole", zsh_completion(text));
+    write_file(base / "fish/vendor_completions.d/systole.fish", fish_completion(text));
+  });
+}
+
 int run(int argc, char** argv) {
   CommandLine line("systole",
                    "Systole trains neural networks the way the TPU stack does, natively in C++.");
@@ -53,6 +103,8 @@ int run(int argc, char** argv) {
   line.example("train examples/configs/iris.yaml");
   line.example("help train");
   for (const Command* command : kCommands) add_command(line, *command);
+  add_completion(line);
+  add_manual(line);
   add_help(line);
   if (argc == 1) {
     std::fputs(line.help().c_str(), stdout);

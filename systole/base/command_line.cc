@@ -154,21 +154,38 @@ std::string default_text(const std::string& type, const std::string& value) {
   return value;
 }
 
-HelpRow option_row(const CLI::Option& option) {
-  const bool positional = option.get_positional();
+// Returns the meaning of an option with the notes in brackets.
+std::string option_text(const CLI::Option& option) {
   const auto [type, note] = type_and_note(option);
-  HelpRow row{option.get_name(positional, !positional), option.get_description()};
-  // "--no-header{false}"
-  if (const size_t brace = row.label.find('{'); brace != std::string::npos) row.label.resize(brace);
+  std::string text = option.get_description();
   std::vector<std::string> notes;
-  if (!positional && !type.empty()) row.label += " " + type;
-  if (!positional && option.get_required()) notes.emplace_back("required");
+  if (!option.get_positional() && option.get_required()) notes.emplace_back("required");
   if (!note.empty()) notes.push_back(note);
   const std::string otherwise = option.get_default_str();
   if (!otherwise.empty()) notes.push_back("default " + default_text(type, otherwise));
-  if (!notes.empty()) row.text += fmt::format(" [{}]", fmt::join(notes, "; "));
-  if (row.text.starts_with(' ')) row.text.erase(0, 1);
+  if (!notes.empty()) text += fmt::format(" [{}]", fmt::join(notes, "; "));
+  if (text.starts_with(' ')) text.erase(0, 1);
+  return text;
+}
+
+// Returns "-n,--size", or the name of a positional argument.
+std::string option_label(const CLI::Option& option) {
+  const bool positional = option.get_positional();
+  std::string label = option.get_name(positional, !positional);
+  // "--no-header{false}"
+  if (const size_t brace = label.find('{'); brace != std::string::npos) label.resize(brace);
+  return label;
+}
+
+HelpRow option_row(const CLI::Option& option) {
+  HelpRow row{option_label(option), option_text(option)};
+  const std::string type = type_and_note(option).first;
+  if (!option.get_positional() && !type.empty()) row.label += " " + type;
   return row;
+}
+
+bool takes_many(const CLI::Option& option) {
+  return option.get_expected_max() >= CLI::detail::expected_max_vector_size;
 }
 
 std::vector<HelpRow> option_rows(const CLI::App& app, bool positional) {
@@ -201,8 +218,7 @@ std::string usage_of(const CLI::App& app) {
   std::string usage = " [OPTIONS]";
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional()) continue;
-    const bool many = option->get_expected_max() >= CLI::detail::expected_max_vector_size;
-    const std::string name = option->get_name(true, false) + (many ? "..." : "");
+    const std::string name = option->get_name(true, false) + (takes_many(*option) ? "..." : "");
     usage += option->get_required() ? " " + name : " [" + name + "]";
   }
   return usage + (app.get_subcommands({}).empty() ? "" : " COMMAND ...");
@@ -469,6 +485,28 @@ std::string CommandLine::help() const {
                      help_rows("Commands:\n", command_rows(app_), width),
                      help_rows("Options:\n", option_rows(app_, false), width),
                      examples.empty() ? "" : "\nExamples:\n", examples);
+}
+
+CommandText CommandLine::text() const {
+  CommandText text{.name = name(),
+                   .full_name = full_name_,
+                   .summary = app_.get_description(),
+                   .usage = full_name_ + usage_of(app_)};
+  for (const CLI::Option* option : app_.get_options()) {
+    text.options.push_back({.names = CLI::detail::split(option_label(*option), ','),
+                            .positional = option->get_positional(),
+                            .repeated = takes_many(*option),
+                            .required = option->get_required(),
+                            .value = type_and_note(*option).first,
+                            .text = option_text(*option)});
+  }
+  for (const std::string& arguments : examples_) {
+    text.examples.push_back(full_name_ + (arguments.empty() ? "" : " ") + arguments);
+  }
+  for (const auto& command : commands_) {
+    if (!command->app_.get_group().empty()) text.commands.push_back(command->text());
+  }
+  return text;
 }
 
 const CommandLine& CommandLine::chosen() const {

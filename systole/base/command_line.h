@@ -22,6 +22,28 @@ class Option;
 
 namespace systole {
 
+// An option as the help shows it.
+struct OptionText {
+  std::vector<std::string> names;  // {"-n", "--size"}; {"file"} of a positional argument
+  bool positional = false;
+  bool repeated = false;  // takes more than one value
+  bool required = false;
+  std::string value;  // "FILE", "GZIP|ZLIB"; empty if it takes none
+  std::string text;   // with the notes in brackets
+};
+
+// A command as the help shows it, for pages and completions that are made from it. Hidden commands
+// are left out.
+struct CommandText {
+  std::string name;
+  std::string full_name;  // "systole data convert"
+  std::string summary;
+  std::string usage;  // "systole data convert [OPTIONS] input output"
+  std::vector<OptionText> options;
+  std::vector<std::string> examples;  // whole lines
+  std::vector<CommandText> commands;
+};
+
 // A declared option: a handle, valid as long as its command line. Each method configures it and
 // returns it.
 class CommandLineOption {
@@ -103,6 +125,7 @@ class CommandLine {
   std::string full_name() const { return full_name_; }
   // Returns the help, as wide as the terminal, or 100 columns.
   std::string help() const;
+  CommandText text() const;
 
   // Reads the arguments and calls the actions of the commands that they name. Returns the exit
   // code: 0; 1 if an action throws or standard output cannot be written, with a message on standard

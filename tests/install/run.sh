@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the build to a new prefix, then builds and runs the README's first program against it with
-# find_package(systole).   usage: run.sh CMAKE BUILD_FOLDER COMPILER
+# find_package(systole) and with pkg-config.   usage: run.sh CMAKE BUILD_FOLDER COMPILER
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +13,13 @@ cp "$here/../../examples/linear_regression.cc" "$work/first.cc"
 "$cmake" --build "$work/program"
 "$work/program/first" | tee "$work/output"
 grep -qE '^w = 2\.00., b = 1\.00.$|^w = 1\.99., b = 1\.00.$' "$work/output" || { echo "expected w = 2, b = 1"; exit 1; }
+# The same program without CMake.
+if command -v pkg-config >/dev/null; then
+  # shellcheck disable=SC2046
+  PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" bash -c '"$@" $(pkg-config --cflags --libs systole)' compile \
+    "$compiler" -o "$work/first" "$work/first.cc"
+  "$work/first" | grep -qE '^w = (2\.00|1\.99)., b = 1\.00.$' || { echo "pkg-config: expected w = 2, b = 1"; exit 1; }
+fi
 (cd "$work" && "$work/program/graph_file") | tee "$work/output"
 grep -qxF 'f32[2] {9, 18}' "$work/output" || { echo "expected f32[2] {9, 18}"; exit 1; }
 "$work/prefix/bin/systole" version

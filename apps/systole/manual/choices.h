@@ -1,0 +1,22 @@
+// What a shell may offer for the value of an option.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/base/command_line.h"
+
+namespace systole::app {
+
+// Returns the values that the option takes: {"GZIP", "ZLIB"} for "GZIP|ZLIB"; none if any will do.
+std::vector<std::string> choices_of(const OptionText& option);
+
+// `file` also stands for texts that may name a file, `other` for numbers and addresses.
+enum class ValueKind { none, choices, folder, file, other };
+ValueKind kind_of(const OptionText& option);
+
+// Returns the text up to the first bracket or the end of the first sentence: what fits one line.
+std::string short_text(std::string_view text);
+
+}  // namespace systole::app
