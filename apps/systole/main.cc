@@ -90,7 +90,10 @@ void add_manual(CommandLine& root) {
       write_file(base / "man/man1" / page.file, page.text);
     }
     write_file(base / "bash-completion/completions/systole", bash_completion(text));
-    write_file(base / "zsh/site-functions/_systole", zsh_completion(text));
+    // Debian's zsh looks into the second folder below /usr, the first one below /usr/local.
+    for (const char* functions : {"zsh/site-functions", "zsh/vendor-completions"}) {
+      write_file(base / functions / "_systole", zsh_completion(text));
+    }
     write_file(base / "fish/vendor_completions.d/systole.fish", fish_completion(text));
   });
 }
