@@ -54,10 +54,30 @@ constexpr UnaryOp kUnary[] = {
 
 Real divide(Real x, Real y) { return x / y; }
 
+// Hurwitz' function for s > 1, q > 0 by the formula of Euler and Maclaurin.
+Real zeta(Real s, Real q) {
+  constexpr int kTerms = 40;
+  constexpr Real kBernoulli[] = {1 / 6.0L,  -1 / 30.0L,     1 / 42.0L, -1 / 30.0L,
+                                 5 / 66.0L, -691 / 2730.0L, 7 / 6.0L,  -3617 / 510.0L};
+  Real sum = 0;
+  for (int k = kTerms - 1; k >= 0; --k) sum += std::pow(q + k, -s);
+  const Real a = q + kTerms;
+  sum += std::pow(a, 1 - s) / (s - 1) + std::pow(a, -s) / 2;
+  Real factor = s * std::pow(a, -s - 1) / 2;
+  for (int j = 1; j <= 8; ++j) {
+    sum += kBernoulli[j - 1] * factor;
+    factor *= (s + 2 * j - 1) * (s + 2 * j) / (a * a * (2 * j + 1) * (2 * j + 2));
+  }
+  return sum;
+}
+Real polygamma(Real n, Real x) {
+  const Real size = std::tgamma(n + 1) * zeta(n + 1, x);
+  return std::fmod(n, 2.0L) == 1 ? size : -size;
+}
+
 constexpr BinaryOp kBinary[] = {
-    {"atan2", std::atan2},
-    {"divide", divide},
-    {"power", std::pow},
+    {"atan2", std::atan2},         {"divide", divide},  {"power", std::pow},
+    {"chlo.polygamma", polygamma}, {"chlo.zeta", zeta},
 };
 
 // log(1 + z), accurate also for small z.

@@ -14,6 +14,7 @@ constexpr int kNumbersOfF32 = 16;  // of one exponent and sign
 constexpr int kNumbersOfF64 = 3;
 constexpr int kNumbersNear = 4000;
 constexpr int kPairs = 20000;
+constexpr int kSpecialPairs = 1000;
 
 Tensor vector_of(DType dtype, const std::vector<double>& values) {
   return Tensor::of<double>({static_cast<int64_t>(values.size())}, values).cast(dtype);
@@ -54,6 +55,20 @@ struct Pairs {
   Tensor x;
   Tensor y;
 };
+
+// Numbers for functions of a small region: orders n of polygamma and s of zeta, and arguments.
+Pairs special_operands(DType dtype, bool polygamma, int density) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> orders(1.1, 15);
+  std::uniform_real_distribution<double> arguments(0.1, 100);
+  std::vector<double> x;
+  std::vector<double> y;
+  for (int i = 0; i < kSpecialPairs * density; ++i) {
+    x.push_back(polygamma ? 1 + static_cast<double>(random() % 10) : orders(random));
+    y.push_back(arguments(random));
+  }
+  return {vector_of(dtype, x), vector_of(dtype, y)};
+}
 
 // Of a power, the exponents of the results are spread.
 Pairs binary_operands(DType dtype, bool power, int density) {
@@ -122,7 +137,10 @@ std::vector<Errors> scan_ops(const std::string& backend, int density) {
     }
     for (size_t k = 0; k < binary_ops().size(); ++k) {
       const BinaryOp& op = binary_ops()[k];
-      const Pairs pairs = binary_operands(dtype, op.name == "power", density);
+      const bool polygamma = op.name == "chlo.polygamma";
+      const Pairs pairs = polygamma || op.name == "chlo.zeta"
+                              ? special_operands(dtype, polygamma, density)
+                              : binary_operands(dtype, op.name == "power", density);
       const Tensor got = run_ops(backend, {op.name}, {pairs.x, pairs.y})[0];
       all[names.size() + k].ulps.push_back(largest_error(dtype, pairs, got, op));
     }
