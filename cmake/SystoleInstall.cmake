@@ -64,7 +64,7 @@ execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/install-deps.sh" --list bui
                 OUTPUT_VARIABLE build_packages OUTPUT_STRIP_TRAILING_WHITESPACE)
 string(REPLACE "\n" ";" build_packages "${build_packages}")
 list(FILTER build_packages INCLUDE REGEX "-dev$")
-list(FILTER build_packages EXCLUDE REGEX "^lib(gtest|gmock|benchmark|cli11|cpp-httplib|yaml-cpp|curl4-openssl)-dev$")
+list(FILTER build_packages EXCLUDE REGEX "^lib(gtest|gmock|benchmark|cli11|curl4-openssl)-dev$")
 list(JOIN build_packages ", " dev_depends)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The Systole authors <systole@localhost>")
