@@ -1,8 +1,11 @@
 #include "apps/systole/inspect/curves.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string_view>
 #include <tuple>
 
 #include "systole/base/error.h"
@@ -79,6 +82,40 @@ bool add_event_folder(FileSystem& file_system, const std::string& folder, const 
   return found;
 }
 
+// A file of CSVLogger: a line of names that begins with "epoch", then a line for each epoch.
+// "val_loss" is the loss of the run "eval".
+void add_csv_file(const std::string& path, const std::string& text, RunsByName& runs) {
+  constexpr std::string_view kFirst = "epoch";
+  if (!text.starts_with(kFirst) || text.size() == kFirst.size()) {
+    throw invalid_argument("{}: first line, got '{}', expected the names of CSVLogger: epoch,loss",
+                           path, text.substr(0, std::min<size_t>(text.find('\n'), 60)));
+  }
+  const char separator = text[kFirst.size()];
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    std::vector<std::string> fields;
+    std::istringstream cut(line);
+    for (std::string field; std::getline(cut, field, separator);) fields.push_back(field);
+    if (names.empty()) {
+      names = std::move(fields);
+      continue;
+    }
+    if (fields.empty() || fields.size() > names.size()) continue;
+    for (size_t i = 1; i < fields.size(); ++i) {
+      char* end = nullptr;
+      const float value = std::strtof(fields[i].c_str(), &end);
+      if (end == fields[i].c_str()) continue;
+      const bool held_out = names[i].starts_with("val_");
+      const std::string run = held_out ? "eval" : "train";
+      const std::string tag = held_out ? names[i].substr(4) : names[i];
+      Curve& curve = runs[run].try_emplace(tag, Curve{run, tag, {}}).first->second;
+      curve.points[std::strtoll(fields[0].c_str(), nullptr, 10)] = value;
+    }
+  }
+}
+
 bool is_evaluation_run(const std::string& run) {
   return run.substr(run.rfind('/') + 1).starts_with("eval");
 }
@@ -103,7 +140,9 @@ std::vector<std::string> event_files(FileSystem& file_system, const std::string&
 
 std::vector<Curve> read_curves(FileSystem& file_system, const std::string& path) {
   RunsByName runs;
-  if (!file_system.stat(path).is_directory) {
+  if (path.ends_with(".csv")) {
+    add_csv_file(path, read_file(file_system, path), runs);
+  } else if (!file_system.stat(path).is_directory) {
     add_event_file(file_system, path, "train", runs["train"]);
   } else if (!add_event_folder(file_system, path, "", 0, runs)) {
     throw not_found("{}: event files, got none in the folder and those below it, expected some",

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <string_view>
 
 namespace systole::app {
 namespace {
@@ -102,10 +103,19 @@ struct Panel {
   }
 };
 
-// One for all panels, so that what stands below each other happened together.
-AxisRange steps_of(const std::vector<Curve>& curves) {
+// What the steps of a tag count: Keras has curves of epochs and of batches in one file.
+std::string_view counted_by(std::string_view tag) {
+  for (const std::string_view unit : {"epoch_", "batch_"}) {
+    if (tag.starts_with(unit)) return unit;
+  }
+  return "";
+}
+
+// One for all panels that count the same, so that what stands below each other happened together.
+AxisRange steps_of(const std::vector<Curve>& curves, std::string_view unit) {
   AxisRange steps;
   for (const Curve& curve : curves) {
+    if (counted_by(curve.tag) != unit) continue;
     for (const auto& [step, value] : curve.points) steps.add(static_cast<double>(step));
   }
   return steps.most > steps.least ? steps : steps.widened(0);
@@ -270,9 +280,8 @@ std::vector<Panel> panels_of(const std::vector<Curve>& curves) {
       panels.emplace_back().curves.push_back(&curve);
     }
   }
-  const AxisRange steps = steps_of(curves);
   for (Panel& panel : panels) {
-    panel.steps = steps;
+    panel.steps = steps_of(curves, counted_by(panel.curves[0]->tag));
     panel.values = values_of(panel);
   }
   double y = kTitleHeight;

@@ -66,6 +66,32 @@ TEST(CurvesTest, WhatIsMissingOrCut) {
   EXPECT_THAT(log.messages(), ::testing::Contains(HasSubstr("showing the events before it")));
 }
 
+TEST(CurvesTest, OfACsvFileOfKeras) {
+  MemoryFileSystem files;
+  write_file_atomically(files, "log.csv", "epoch,loss,val_loss\r\n0,2.5,3\r\n1,nan,1.5\r\n2,1");
+  const std::vector<Curve> curves = read_curves(files, "log.csv");
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_EQ(curves[0].run + " " + curves[0].tag, "train loss");
+  EXPECT_EQ(curves[0].points.at(0), 2.5F);
+  EXPECT_EQ(curves[0].points.at(2), 1);
+  EXPECT_EQ(curves[1].run + " " + curves[1].tag, "eval loss");
+  EXPECT_THAT(curves[1].points, ElementsAre(Pair(0, 3), Pair(1, 1.5F)));
+  write_file_atomically(files, "other.csv", "a,b\n1,2\n");
+  EXPECT_THAT(error_of([&] { read_curves(files, "other.csv"); }),
+              HasSubstr("other.csv: first line, got 'a,b', expected the names of CSVLogger"));
+}
+
+// Keras's epochs are not squeezed into the first steps of its batches.
+TEST(PlotTest, EpochsAndBatchesHaveAxesOfTheirOwn) {
+  Curve batches{"train", "batch_loss", {}};
+  for (int64_t step = 0; step < 1875; ++step) batches.points[step] = 1;
+  const std::string alone = plot_svg("t", {{"train", "epoch_loss", {{0, 2}, {1, 3}, {2, 1}}}});
+  const std::string both =
+      plot_svg("t", {{"train", "epoch_loss", {{0, 2}, {1, 3}, {2, 1}}}, batches});
+  const size_t dots = alone.find("<circle");
+  EXPECT_THAT(both, HasSubstr(alone.substr(dots, alone.find("</svg>") - dots)));
+}
+
 TEST(PlotTest, TicksAreRound) {
   EXPECT_THAT(axis_ticks(0, 1), ElementsAre(0, 0.2, 0.4, ::testing::DoubleEq(0.6), 0.8, 1));
   EXPECT_THAT(axis_ticks(-7, 390), ElementsAre(0, 100, 200, 300));
