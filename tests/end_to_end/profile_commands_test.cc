@@ -74,6 +74,8 @@ TEST(ProfileCommand, says_what_is_wrong) {
               HasSubstr("/nowhere: profile, got no *.systole.json"));
   EXPECT_THAT(run_program("systole profile report a --against b --json").output,
               HasSubstr("got --against and --json, expected one of them"));
+  EXPECT_THAT(run_program("systole profile .").output,
+              HasSubstr("got a folder; `systole profile report .` prints the profile in one"));
   EXPECT_THAT(run_program("systole profile --pid $$").output,  // the shell
               HasSubstr("that does not handle SIGUSR2"));
   EXPECT_THAT(run_program("systole profile --pid 2000000000").output,

@@ -93,6 +93,13 @@ void profile_training(ProfileCommand command) {
   if (command.config.path.empty())
     throw UsageError("configuration file, --pid or --worker, got none, expected one of them");
   const std::string& path = command.config.path;
+  if (FileSystem& files = default_file_system();
+      files.exists(path) && files.stat(path).is_directory) {
+    throw UsageError(
+        fmt::format("{}: configuration file, got a folder; `systole profile report {}` prints the "
+                    "profile in one",
+                    path, path));
+  }
   if (command.logdir.empty()) command.logdir = command.config.read().estimator.config.model_dir;
   if (command.logdir.empty()) command.logdir = "profile";
   const TemporaryFolder folder;
