@@ -3,8 +3,17 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/keras/layer.h"
 
 namespace systole::keras {
+
+bool CallContext::trainable(const LayerDefinition& layer) const {
+  if (trainable_layers_ != nullptr) {
+    const auto it = trainable_layers_->find(&layer);
+    if (it != trainable_layers_->end()) return it->second;
+  }
+  return layer.trainable();
+}
 
 Output CallContext::value(const WeightPtr& weight) {
   Output& value = values_[weight.get()];

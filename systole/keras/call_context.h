@@ -13,6 +13,11 @@
 
 namespace systole::keras {
 
+class LayerDefinition;
+
+// Whether each layer of a model was trainable when the model was compiled.
+using TrainableLayers = std::unordered_map<const LayerDefinition*, bool>;
+
 // One program under construction: its learning phase, the variables that stand for weights, the
 // masks of its tensors, and what the calls add to the loss and to the updates. Lives while the
 // program is built.
@@ -45,6 +50,10 @@ class CallContext {
   // Whether it only infers shapes.
   bool abstract() const { return variable_of_ == nullptr; }
   int64_t replicas() const { return replicas_; }
+  // Whether a layer is trained: as when the model was compiled, else as it is now.
+  bool trainable(const LayerDefinition& layer) const;
+  // `layers` outlives the context.
+  void set_trainable_layers(const TrainableLayers& layers) { trainable_layers_ = &layers; }
 
   // The value of a weight in this program.
   Output value(const WeightPtr& weight);
@@ -69,7 +78,8 @@ class CallContext {
   void set_state(const WeightPtr& weight, const Output& value) {
     updates_.push_back({.weight = weight, .value = value, .state = true});
   }
-  // Adds a scalar to the total loss.
+  // Adds to the total loss: a scalar, this replica's part, or a value for each example, f32 [batch,
+  // ...], whose mean over the examples of all replicas counts.
   void add_loss(const Output& loss) { losses_.push_back(loss); }
 
   // pred [batch, time]; invalid when the tensor has no mask.
@@ -102,6 +112,7 @@ class CallContext {
   bool training_;
   int64_t replicas_;
   std::optional<bool> training_override_;
+  const TrainableLayers* trainable_layers_ = nullptr;
   std::function<Variable(const WeightPtr&)> variable_of_;
   std::unordered_map<const Weight*, Output> values_;
   std::unordered_map<Output, Output> masks_;

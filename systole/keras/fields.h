@@ -118,11 +118,19 @@ struct JsonType<std::optional<T>> {
   }
 };
 
+// The first member of options that may stand alone where sizes may: MaxPooling2D({.strides = 2}).
+// With it {3, 3} can only mean sizes.
+struct ByName {
+  explicit ByName() = default;
+};
+
 // Sizes of a window or step along the spatial axes: 2, or {2, 3}. One number stands for all axes.
+// No constructor takes an initializer_list: g++ would take {.strides = 2} for the list {2}.
 struct Sizes {
   Sizes() = default;
   Sizes(int64_t all) : values{all} {}  // NOLINT
-  Sizes(std::initializer_list<int64_t> values) : values(values) {}
+  Sizes(int64_t first, int64_t second) : values{first, second} {}
+  Sizes(int64_t first, int64_t second, int64_t third) : values{first, second, third} {}
   explicit Sizes(std::vector<int64_t> values) : values(std::move(values)) {}
 
   bool empty() const { return values.empty(); }

@@ -82,6 +82,11 @@ std::shared_ptr<LayerCall> call_at(const LayerDefinition& layer, int node_index)
 // `x` with zeros in the examples that only pad a batch.
 Output without_padding(const Output& x) { return example_mask() ? x * masked_weights(x, 1.0F) : x; }
 
+// " (made at train.cc:12)", "" where the line is not known.
+std::string made_at(const SourceLocation& where) {
+  return where.known() ? fmt::format(" (made at {})", where.to_string()) : "";
+}
+
 }  // namespace
 
 std::string sizes_text(const Shape& shape) {
@@ -224,16 +229,16 @@ void LayerDefinition::check_inputs(const std::vector<Output>& inputs) const {
   const size_t expected = std::max<size_t>(input_specs_.size(), 1);
   const bool too_many = !input_specs_.empty() && !takes_initial_state() && inputs.size() > expected;
   if (inputs.size() < expected || too_many) {
-    throw invalid_argument("Layer {} expects {} inputs, but it received {} input tensors.", name_,
-                           expected, inputs.size());
+    throw invalid_argument("Layer {} expects {} inputs, but it received {} input tensors.{}", name_,
+                           expected, inputs.size(), made_at(where_));
   }
   for (size_t i = 0; i < input_specs_.size(); ++i) {
     const Shape& shape = inputs[i].shape();
     const std::string problem = mismatch(input_specs_[i], shape);
     if (problem.empty()) continue;
     throw invalid_argument(
-        "Input {} of layer {} is incompatible with the layer: {}. Full shape received: {}", i,
-        name_, problem, sizes_text(shape));
+        "Input {} of layer {} is incompatible with the layer: {}. Full shape received: {}{}", i,
+        name_, problem, sizes_text(shape), made_at(where_));
   }
 }
 
@@ -259,8 +264,8 @@ std::vector<Output> LayerDefinition::apply(CallContext& context,
       if (!context.mask(input).valid()) continue;
       throw invalid_argument(
           "Layer {} does not support masking, but was passed an input_mask: remove mask_zero or "
-          "Masking before it, or end the mask with a recurrent layer or pooling over time",
-          name_);
+          "Masking before it, or end the mask with a recurrent layer or pooling over time{}",
+          name_, made_at(where_));
     }
   }
   std::vector<Output> outputs = call(context, inputs);

@@ -69,7 +69,10 @@ std::vector<std::string> layer_class_names() {
   return names;
 }
 
-void register_layer_class(LayerClass layer_class) { registry().add(std::move(layer_class)); }
+void register_layer_class(LayerClass layer_class) {
+  layer_class.of_program = true;
+  registry().add(std::move(layer_class));
+}
 
 std::vector<ArgumentDoc> common_argument_docs() {
   return {{.name = "name",
@@ -105,14 +108,16 @@ CommonArguments take_common_arguments(Json& config) {
   return common;
 }
 
+Json shape_to_json(const Shape& shape) {
+  Json sizes = Json::array();
+  for (const int64_t size : shape) sizes.push_back(size < 0 ? Json(nullptr) : Json(size));
+  return sizes;
+}
+
 Json common_config(const LayerDefinition& layer) {
   Json json = {{"name", layer.name()}, {"trainable", layer.trainable()}};
   if (layer.batch_input_shape()) {
-    Json shape = Json::array();
-    for (const int64_t size : *layer.batch_input_shape()) {
-      shape.push_back(size < 0 ? Json(nullptr) : Json(size));
-    }
-    json["batch_input_shape"] = std::move(shape);
+    json["batch_input_shape"] = shape_to_json(*layer.batch_input_shape());
   }
   json["dtype"] = "float32";
   return json;

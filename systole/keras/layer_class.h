@@ -56,12 +56,15 @@ struct LayerClass {
   // Makes a layer from its configuration. Errors: INVALID_ARGUMENT
   // `<class>: <argument>, got <json>, expected <type>`; NOT_FOUND for an unknown argument.
   std::function<std::shared_ptr<LayerDefinition>(const Json& config)> from_config = nullptr;
+  // Set by register_layer_class(): from_config gets what config() returned, unchanged.
+  bool of_program = false;
 };
 
 // Errors: NOT_FOUND `Unknown layer: <name>` with the nearest name.
 const LayerClass& find_layer_class(const std::string& name);
 std::vector<std::string> layer_class_names();
-// Adds a user's class. Errors: ALREADY_EXISTS.
+// Adds a user's class. Its from_config gets configurations exactly as config() wrote them. Errors:
+// ALREADY_EXISTS.
 void register_layer_class(LayerClass layer_class);
 
 // Layers and models inside configurations: {"class_name": ..., "config": ...}. Errors: those of
@@ -82,6 +85,8 @@ struct JsonType<Layer> {
 
 // Reads the arguments that all layers share and removes them from `config`.
 CommonArguments take_common_arguments(Json& config);
+// A shape as configurations have it: null for a size that is not fixed.
+Json shape_to_json(const Shape& shape);
 // Writes them.
 Json common_config(const LayerDefinition& layer);
 // Applies them to a new layer.

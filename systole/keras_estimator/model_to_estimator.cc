@@ -75,13 +75,16 @@ std::vector<Output> ordered(const Nest<Output>& part, const std::vector<std::str
 class ModelFunction {
  public:
   explicit ModelFunction(const Model& model)
-      : model_(model.model()), options_(model.trainer().options()) {}
+      : model_(model.model()),
+        options_(model.trainer().options()),
+        trainable_(model.trainer().trainable()) {}
 
   TPUEstimatorSpec operator()(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
                               const Params& params) const {
     const auto weights = std::make_shared<GraphWeights>(*model_);
     CallContext context(mode == Mode::train,
                         [&](const WeightPtr& weight) { return weights->variable_of(weight); });
+    if (trainable_) context.set_trainable_layers(trainable_->layers);
     const std::vector<Output> x =
         ordered(features, model_->input_names(), model_->input_types(), "features");
     const std::vector<Output> outputs = model_->apply(context, x);
@@ -133,7 +136,7 @@ class ModelFunction {
 
   Operation train_op(CallContext& context, GraphWeights& weights,
                      const TPUEstimatorSpec& spec) const {
-    std::vector<WeightPtr> trained = model_->trainable_weights();
+    std::vector<WeightPtr> trained = trainable_ ? trainable_->weights : model_->trainable_weights();
     std::vector<Output> values;
     for (const WeightPtr& weight : trained) values.push_back(context.value(weight));
     const std::vector<Output> gradients = systole::gradients({spec.loss}, values);
@@ -160,6 +163,7 @@ class ModelFunction {
 
   std::shared_ptr<ModelDefinition> model_;
   CompileOptions options_;
+  std::shared_ptr<const CollectedTrainable> trainable_;
 };
 
 }  // namespace

@@ -34,4 +34,15 @@ struct WordListDataSet {
 // Words and their ranks: 1 is the most frequent.
 using WordIndex = std::unordered_map<std::string, int32_t>;
 
+// The words of a WordIndex by their ranks. Copies them.
+class ReverseWordIndex {
+ public:
+  explicit ReverseWordIndex(const WordIndex& words);
+  // Null for a rank that no word has.
+  const std::string* find(int32_t rank) const;
+
+ private:
+  std::unordered_map<int32_t, std::string> words_;
+};
+
 }  // namespace systole::keras::datasets

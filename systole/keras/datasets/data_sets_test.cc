@@ -163,6 +163,10 @@ TEST(DataSetsTest, WordIndexAndDecode) {
   EXPECT_EQ(index.at("good"), 3);
   EXPECT_EQ(imdb::decode_review({1, 5, 6, 2, 4, 99}, index), "? a good ? film ?");
   EXPECT_EQ(imdb::decode_review({1, 2}, index, 0), "film a");
+  EXPECT_EQ(imdb::decode_review({}, index), "");
+  const ReverseWordIndex words(index);
+  EXPECT_EQ(imdb::decode_review({1, 5, 6, -2, 4, 99}, words), "? a good ? film ?");
+  EXPECT_EQ(imdb::decode_review({1, 5, 6, -2, 4, 99}, index), "? a good ? film ?");
   put_file(folder / "broken.json", R"({"film": "one"})");
   EXPECT_THAT(error_of([&] { imdb::get_word_index({.path = folder / "broken.json"}); }),
               AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("broken.json: word index")));

@@ -113,4 +113,9 @@ std::string decode_review(const std::vector<int32_t>& review, const WordIndex& w
   return decode_words(review, word_index, index_from);
 }
 
+std::string decode_review(const std::vector<int32_t>& review, const ReverseWordIndex& words,
+                          int32_t index_from) {
+  return decode_words(review, words, index_from);
+}
+
 }  // namespace systole::keras::datasets::imdb

@@ -42,5 +42,8 @@ WordIndex get_word_index(const WordIndexOptions& options = {});
 // The text of a review of load_data(): "?" for numbers below index_from + 1.
 std::string decode_review(const std::vector<int32_t>& review, const WordIndex& word_index,
                           int32_t index_from = 3);
+// As above. For many reviews: ReverseWordIndex words(get_word_index()).
+std::string decode_review(const std::vector<int32_t>& review, const ReverseWordIndex& words,
+                          int32_t index_from = 3);
 
 }  // namespace systole::keras::datasets::imdb

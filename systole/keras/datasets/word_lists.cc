@@ -41,6 +41,18 @@ void drop_long(LabelledLists& lists, const WordListSteps& steps, std::string_vie
   lists = std::move(kept);
 }
 
+// The words that `word_of` finds, joined by blanks.
+template <class F>
+std::string joined(const std::vector<int32_t>& sequence, const F& word_of) {
+  std::string text;
+  for (const int32_t number : sequence) {
+    const std::string* const word = word_of(number);
+    if (!text.empty()) text += ' ';
+    text += word == nullptr ? "?" : *word;
+  }
+  return text;
+}
+
 }  // namespace
 
 void shuffle_lists(LabelledLists& lists, NumpyRandom& random) {
@@ -82,15 +94,31 @@ WordListDataSet split_lists(LabelledLists lists, size_t train) {
 
 std::string decode_words(const std::vector<int32_t>& sequence, const WordIndex& word_index,
                          int32_t index_from) {
-  std::unordered_map<int32_t, const std::string*> words;
-  for (const auto& [word, rank] : word_index) words[rank + index_from] = &word;
-  std::string text;
-  for (const int32_t number : sequence) {
-    const auto found = words.find(number);
-    if (!text.empty()) text += ' ';
-    text += found == words.end() ? "?" : *found->second;
+  // Only the words of this sequence: a table of all takes ten times as long.
+  int32_t largest = -1;
+  for (const int32_t number : sequence) largest = std::max(largest, number);
+  std::vector<const std::string*> words(static_cast<size_t>(largest) + 1);
+  for (const auto& [word, rank] : word_index) {
+    const int64_t number = int64_t{rank} + index_from;
+    if (number >= 0 && number <= largest) words[static_cast<size_t>(number)] = &word;
   }
-  return text;
+  return joined(sequence, [&](int32_t number) {
+    return number < 0 ? nullptr : words[static_cast<size_t>(number)];
+  });
+}
+
+std::string decode_words(const std::vector<int32_t>& sequence, const ReverseWordIndex& words,
+                         int32_t index_from) {
+  return joined(sequence, [&](int32_t number) { return words.find(number - index_from); });
+}
+
+ReverseWordIndex::ReverseWordIndex(const WordIndex& words) {
+  for (const auto& [word, rank] : words) words_[rank] = word;
+}
+
+const std::string* ReverseWordIndex::find(int32_t rank) const {
+  const auto found = words_.find(rank);
+  return found == words_.end() ? nullptr : &found->second;
 }
 
 WordIndex read_word_index(const std::string& path) {

@@ -49,6 +49,8 @@ WordListDataSet split_lists(LabelledLists lists, size_t train);
 // The words of a sequence joined by blanks: "?" for 0 to index_from - 1 and for unknown numbers.
 std::string decode_words(const std::vector<int32_t>& sequence, const WordIndex& word_index,
                          int32_t index_from);
+std::string decode_words(const std::vector<int32_t>& sequence, const ReverseWordIndex& words,
+                         int32_t index_from);
 
 // Reads Keras's <name>_word_index.json. Errors: INVALID_ARGUMENT.
 WordIndex read_word_index(const std::string& path);

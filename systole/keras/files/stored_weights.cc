@@ -78,12 +78,27 @@ std::vector<Tensor> converted(const LayerDefinition& layer, const ConversionSour
   return convert_weights(target, source, std::move(arrays));
 }
 
+// The arrays of `from` in the order of `weights`, where the same names come in another order:
+// layers of a nested model were frozen when it was saved, or are now. Trainable weights come first.
+std::vector<Tensor> in_order_of(const std::vector<NamedWeight>& weights, const StoredLayer& from) {
+  std::map<std::string, size_t> index;
+  for (size_t i = 0; i < from.weight_names.size(); ++i) index.emplace(from.weight_names[i], i);
+  if (index.size() != weights.size() || from.values.size() != weights.size()) return from.values;
+  std::vector<Tensor> sorted;
+  for (const NamedWeight& named : weights) {
+    const auto it = index.find(named.name);
+    if (it == index.end()) return from.values;
+    sorted.push_back(from.values[it->second]);
+  }
+  return sorted;
+}
+
 std::vector<Assignment> assignments(const Layer& layer, size_t index, const StoredWeights& stored,
                                     const StoredLayer& from) {
   const std::vector<NamedWeight> weights = h5_weights_of(*layer.definition());
   std::vector<Tensor> arrays;
   try {
-    arrays = converted(*layer.definition(), stored.source, from.values);
+    arrays = converted(*layer.definition(), stored.source, in_order_of(weights, from));
   } catch (const Error& error) {
     throw invalid_argument("{}: layer '{}': {}", stored.file, layer.name(), error.message());
   }

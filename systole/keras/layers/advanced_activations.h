@@ -17,6 +17,8 @@ class LeakyReLU : public Layer {
  public:
   explicit LeakyReLU(double alpha = 0.3, LeakyReLUOptions options = {},
                      Where where = Where::current());
+  explicit LeakyReLU(LeakyReLUOptions options, Where where = Where::current())
+      : LeakyReLU(options.alpha, options, where) {}
 };
 
 struct PReLUOptions {
@@ -49,6 +51,8 @@ struct ELUOptions {
 class ELU : public Layer {
  public:
   explicit ELU(double alpha = 1, ELUOptions options = {}, Where where = Where::current());
+  explicit ELU(ELUOptions options, Where where = Where::current())
+      : ELU(options.alpha, options, where) {}
 };
 
 struct ThresholdedReLUOptions {
@@ -63,6 +67,8 @@ class ThresholdedReLU : public Layer {
  public:
   explicit ThresholdedReLU(double theta = 1, ThresholdedReLUOptions options = {},
                            Where where = Where::current());
+  explicit ThresholdedReLU(ThresholdedReLUOptions options, Where where = Where::current())
+      : ThresholdedReLU(options.theta, options, where) {}
 };
 
 struct SoftmaxOptions {
@@ -76,6 +82,8 @@ struct SoftmaxOptions {
 class Softmax : public Layer {
  public:
   explicit Softmax(int64_t axis = -1, SoftmaxOptions options = {}, Where where = Where::current());
+  explicit Softmax(SoftmaxOptions options, Where where = Where::current())
+      : Softmax(options.axis, options, where) {}
 };
 
 struct ReLUOptions {

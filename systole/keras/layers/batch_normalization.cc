@@ -106,15 +106,15 @@ class BatchNormalizationLayer : public LayerOf<BatchNormalizationLayer, BatchNor
   std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override {
     const Output& given = inputs.at(0);
     const Output x = cast(given, accumulation_dtype(given.dtype()));
-    const bool of_batch =
-        context.training() && (trainable() || options_.batch_statistics_when_frozen);
+    const bool trained = context.trainable(*this);
+    const bool of_batch = context.training() && (trained || options_.batch_statistics_when_frozen);
     Output mean = along_axes(context.value(moving_mean_));
     Output variance = along_axes(context.value(moving_variance_));
     if (of_batch) {
       const BatchStatistics batch = batch_statistics(x, axes_, features_);
       mean = batch.mean;
       variance = batch.variance;
-      if (trainable()) update_averages(context, batch);
+      if (trained) update_averages(context, batch);
     }
     const double epsilon = fused_ ? std::max(options_.epsilon, kFusedEpsilon) : options_.epsilon;
     Output factor = rsqrt(variance + epsilon);

@@ -40,6 +40,8 @@ struct DenseOptions {
 class Dense : public Layer {
  public:
   explicit Dense(int64_t units, DenseOptions options = {}, Where where = Where::current());
+  explicit Dense(DenseOptions options, Where where = Where::current())
+      : Dense(options.units, options, where) {}
   // Dense(10, "relu")
   Dense(int64_t units, const char* activation, Where where = Where::current());
   Dense(int64_t units, const char* activation, DenseOptions options,
@@ -67,6 +69,8 @@ class Embedding : public Layer {
  public:
   Embedding(int64_t input_dim, int64_t output_dim, EmbeddingOptions options = {},
             Where where = Where::current());
+  explicit Embedding(EmbeddingOptions options, Where where = Where::current())
+      : Embedding(options.input_dim, options.output_dim, options, where) {}
 };
 
 struct ActivationOptions {
@@ -135,6 +139,8 @@ class RepeatVector : public Layer {
  public:
   explicit RepeatVector(int64_t n, RepeatVectorOptions options = {},
                         Where where = Where::current());
+  explicit RepeatVector(RepeatVectorOptions options, Where where = Where::current())
+      : RepeatVector(options.n, options, where) {}
 };
 
 struct DropoutOptions {
@@ -150,6 +156,8 @@ struct DropoutOptions {
 class Dropout : public Layer {
  public:
   explicit Dropout(double rate, DropoutOptions options = {}, Where where = Where::current());
+  explicit Dropout(DropoutOptions options, Where where = Where::current())
+      : Dropout(options.rate, options, where) {}
 };
 
 struct MaskingOptions {
@@ -164,6 +172,8 @@ class Masking : public Layer {
  public:
   explicit Masking(double mask_value = 0, MaskingOptions options = {},
                    Where where = Where::current());
+  explicit Masking(MaskingOptions options, Where where = Where::current())
+      : Masking(options.mask_value, options, where) {}
 };
 
 struct ActivityRegularizationOptions {

@@ -18,6 +18,8 @@ class GaussianNoise : public Layer {
  public:
   explicit GaussianNoise(double stddev, GaussianNoiseOptions options = {},
                          Where where = Where::current());
+  explicit GaussianNoise(GaussianNoiseOptions options, Where where = Where::current())
+      : GaussianNoise(options.stddev, options, where) {}
 };
 
 struct GaussianDropoutOptions {
@@ -33,6 +35,8 @@ class GaussianDropout : public Layer {
  public:
   explicit GaussianDropout(double rate, GaussianDropoutOptions options = {},
                            Where where = Where::current());
+  explicit GaussianDropout(GaussianDropoutOptions options, Where where = Where::current())
+      : GaussianDropout(options.rate, options, where) {}
 };
 
 struct AlphaDropoutOptions {
@@ -50,6 +54,8 @@ class AlphaDropout : public Layer {
  public:
   explicit AlphaDropout(double rate, AlphaDropoutOptions options = {},
                         Where where = Where::current());
+  explicit AlphaDropout(AlphaDropoutOptions options, Where where = Where::current())
+      : AlphaDropout(options.rate, options, where) {}
 };
 
 }  // namespace systole::keras::layers

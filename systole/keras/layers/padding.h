@@ -26,14 +26,17 @@ struct Edge {
 // Elements at the ends of the spatial axes: 1 for all ends; {1, 2}, a number for both ends of each
 // axis; {{1, 2}, {3, 4}}, a pair for each. Of a sequence {1, 2} are the two ends.
 struct Edges {
-  Edges(int64_t all) : axes{all} {}                        // NOLINT: a number, as in Python
-  Edges(std::initializer_list<Edge> axes) : axes(axes) {}  // NOLINT
+  Edges(int64_t all) : axes{all} {}  // NOLINT: a number, as in Python
+  Edges(Edge all) : axes{all} {}     // NOLINT
+  Edges(Edge first, Edge second) : axes{first, second} {}
+  Edges(Edge first, Edge second, Edge third) : axes{first, second, third} {}
   explicit Edges(std::vector<Edge> axes) : axes(std::move(axes)) {}
 
   std::vector<Edge> axes;
 };
 
 struct ZeroPaddingOptions {
+  ByName by_name = ByName();
   Edges padding = 1;
   std::optional<std::string> data_format = std::nullopt;
   InputShape input_shape = std::nullopt;
@@ -47,6 +50,8 @@ class ZeroPadding : public Layer {
  public:
   explicit ZeroPadding(Edges padding = 1, ZeroPaddingOptions options = {},
                        Where where = Where::current());
+  explicit ZeroPadding(ZeroPaddingOptions options, Where where = Where::current())
+      : ZeroPadding(Edges(options.padding), options, where) {}
 };
 using ZeroPadding1D = ZeroPadding<1>;
 using ZeroPadding2D = ZeroPadding<2>;
@@ -54,6 +59,7 @@ using ZeroPadding3D = ZeroPadding<3>;
 
 template <int kRank>
 struct CroppingOptions {
+  ByName by_name = ByName();
   Edges cropping = kRank == 2 ? 0 : 1;
   std::optional<std::string> data_format = std::nullopt;
   InputShape input_shape = std::nullopt;
@@ -67,12 +73,15 @@ class Cropping : public Layer {
  public:
   explicit Cropping(Edges cropping = kRank == 2 ? 0 : 1, CroppingOptions<kRank> options = {},
                     Where where = Where::current());
+  explicit Cropping(CroppingOptions<kRank> options, Where where = Where::current())
+      : Cropping(Edges(options.cropping), options, where) {}
 };
 using Cropping1D = Cropping<1>;
 using Cropping2D = Cropping<2>;
 using Cropping3D = Cropping<3>;
 
 struct UpSamplingOptions {
+  ByName by_name = ByName();
   Sizes size = 2;
   std::optional<std::string> data_format = std::nullopt;
   // "bilinear", for images of known sizes: as resize_bilinear of TensorFlow 1.
@@ -88,6 +97,8 @@ class UpSampling : public Layer {
  public:
   explicit UpSampling(Sizes size = 2, UpSamplingOptions options = {},
                       Where where = Where::current());
+  explicit UpSampling(UpSamplingOptions options, Where where = Where::current())
+      : UpSampling(Sizes(options.size), options, where) {}
 };
 using UpSampling1D = UpSampling<1>;
 using UpSampling2D = UpSampling<2>;

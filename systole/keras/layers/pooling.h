@@ -19,6 +19,7 @@ namespace systole::keras::layers {
 enum class PoolingKind : uint8_t { max, average };
 
 struct PoolingOptions {
+  ByName by_name = ByName();
   Sizes pool_size = 2;
   Sizes strides = {};             // pool_size when empty
   std::string padding = "valid";  // or "same"; padding is not counted
@@ -36,6 +37,9 @@ class Pooling : public Layer {
  public:
   explicit Pooling(Sizes pool_size = 2, PoolingOptions options = {},
                    Where where = Where::current());
+  // MaxPooling2D({.strides = 2})
+  explicit Pooling(PoolingOptions options, Where where = Where::current())
+      : Pooling(Sizes(options.pool_size), options, where) {}
   // MaxPooling2D({3, 3}, {2, 2}), MaxPooling1D(3, {2}): with strides. (Two numbers could also mean
   // the sizes of MaxPooling2D({3, 2}).)
   template <std::integral Stride>

@@ -192,6 +192,14 @@ TEST(PoolingTest, FormsThatProgramsWrite) {
             Shape({-1, 5, 4, 3}));
   EXPECT_EQ(layers::AveragePooling1D(3)(Input({9, 3})).shape(), Shape({-1, 3, 3}));
   EXPECT_EQ(layers::AvgPool3D({2, 1, 2})(Input({4, 4, 4, 1})).shape(), Shape({-1, 2, 4, 2, 1}));
+  EXPECT_EQ(layers::MaxPooling2D({.strides = 1})(image).shape(), Shape({-1, 8, 7, 3}));
+  EXPECT_EQ(layers::MaxPooling2D({.strides = 3})(image).shape(), Shape({-1, 3, 3, 3}));
+  EXPECT_EQ(layers::MaxPooling2D({.pool_size = {3, 2}, .strides = 1})(image).shape(),
+            Shape({-1, 7, 7, 3}));
+  EXPECT_EQ(layers::UpSampling2D({.size = {1, 2}})(image).shape(), Shape({-1, 9, 16, 3}));
+  EXPECT_EQ(layers::ZeroPadding2D({.padding = {1, 2}})(image).shape(), Shape({-1, 11, 12, 3}));
+  EXPECT_EQ(layers::Cropping2D({.cropping = {{1, 2}, {0, 3}}})(image).shape(),
+            Shape({-1, 6, 5, 3}));
   EXPECT_EQ(layers::GlobalAveragePooling2D()(image).shape(), Shape({-1, 3}));
   EXPECT_EQ(layers::GlobalMaxPool3D({.data_format = "channels_first"})(Input({5, 4, 4, 4})).shape(),
             Shape({-1, 5}));
@@ -233,6 +241,22 @@ TEST(PoolingTest, RefuseWhatDoesNotFit) {
           "AveragePooling2D: padding, got 'causal', expected 'valid' or 'same'");
   const KerasTensor masked = layers::Masking()(Input({5, 2}));
   refuses([&] { layers::MaxPooling1D()(masked); }, "does not support masking");
+}
+
+TEST(LayerArgumentsTest, MayAllBeGivenByName) {
+  EXPECT_EQ(layers::Dense({.units = 3}).get_config().at("units"), 3);
+  EXPECT_EQ(layers::Embedding({.input_dim = 5, .output_dim = 2}).get_config().at("output_dim"), 2);
+  EXPECT_EQ(layers::Dropout({.rate = 0.25}).get_config().at("rate"), 0.25);
+  EXPECT_EQ(layers::SpatialDropout1D({.rate = 0.25}).get_config().at("rate"), 0.25);
+  EXPECT_EQ(layers::GaussianNoise({.stddev = 2}).get_config().at("stddev"), 2);
+  EXPECT_EQ(layers::GaussianDropout({.rate = 0.25}).get_config().at("rate"), 0.25);
+  EXPECT_EQ(layers::AlphaDropout({.rate = 0.25}).get_config().at("rate"), 0.25);
+  EXPECT_EQ(layers::LeakyReLU({.alpha = 0.25}).get_config().at("alpha"), 0.25);
+  EXPECT_EQ(layers::ELU({.alpha = 0.25}).get_config().at("alpha"), 0.25);
+  EXPECT_EQ(layers::ThresholdedReLU({.theta = 0.25}).get_config().at("theta"), 0.25);
+  EXPECT_EQ(layers::Softmax({.axis = 1}).get_config().at("axis"), 1);
+  EXPECT_EQ(layers::Masking({.mask_value = 2}).get_config().at("mask_value"), 2);
+  EXPECT_EQ(layers::RepeatVector({.n = 4}).get_config().at("n"), 4);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ class SpatialDropout : public Layer {
  public:
   explicit SpatialDropout(double rate, SpatialDropoutOptions options = {},
                           Where where = Where::current());
+  explicit SpatialDropout(SpatialDropoutOptions options, Where where = Where::current())
+      : SpatialDropout(options.rate, options, where) {}
 };
 using SpatialDropout1D = SpatialDropout<1>;
 using SpatialDropout2D = SpatialDropout<2>;

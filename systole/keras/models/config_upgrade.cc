@@ -260,8 +260,14 @@ Json upgrade_layer_config(Json layer) {
       !layer["class_name"].is_string() || !layer["config"].is_object()) {
     return layer;
   }
-  if (layer["class_name"] == "Merge") upgrade_merge(layer);
   const std::string old_name = layer["class_name"].get<std::string>();
+  if (const LayerClass* const own = class_if_known(old_name); own != nullptr && own->of_program) {
+    return layer;
+  }
+  if (old_name == "Merge") {
+    upgrade_merge(layer);
+    return upgrade_layer_config(std::move(layer));
+  }
   const std::string_view new_name = found_in(kKeras1Classes, old_name);
   const std::string class_name = new_name.empty() ? old_name : std::string(new_name);
   layer["class_name"] = class_name;

@@ -13,8 +13,8 @@ namespace systole::keras {
 //   - arguments that the class here does not have are dropped where their value says that nothing
 //     special is asked for (null, false, groups = 1, ...), and kept, so that they are an error,
 //     where not.
-// Layers inside (of wrappers, cells of RNNs) are converted, too. Other layers come back as they
-// are.
+// Layers inside (of wrappers, cells of RNNs) are converted, too. Layers of classes that are not
+// this library's come back as they are: their arguments may have any name.
 Json upgrade_layer_config(Json layer);
 
 // `optimizer`: {"class_name": ..., "config": {...}}: learning_rate is lr here, and a name is

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/layer_class.h"
 
 namespace systole::keras {
 namespace {
@@ -98,6 +100,50 @@ TEST(ConfigUpgradeTest, Keras1Merge) {
   EXPECT_EQ(upgraded_config("Merge", R"({"name": "m", "mode": "sum"})")["class_name"], "Add");
   EXPECT_THAT(error_of([] { upgraded_config("Merge", R"({"mode": "lambda"})"); }),
               HasSubstr("Merge of Keras 1: mode 'lambda'"));
+}
+
+// Arguments of a program's own class may have the names of Keras 1, and any value.
+class Signed : public LayerDefinition {
+ public:
+  std::string class_name() const override { return "Signed"; }
+  std::vector<Output> call(CallContext&, const std::vector<Output>& x) override {
+    return {negate ? -x[0] : x[0]};
+  }
+  Json config() const override {
+    Json json = common_config(*this);
+    json.update({{"negate", negate},
+                 {"output_dim", 3},
+                 {"input_dim", 4},
+                 {"p", 0.5},
+                 {"stride", 2},
+                 {"taps", Json::array()},
+                 {"none", nullptr}});
+    return json;
+  }
+
+  bool negate = true;
+};
+
+TEST(ConfigUpgradeTest, ClassesOfAProgramGetWhatTheyWrote) {
+  static Json got;
+  register_layer_class({.name = "Signed", .from_config = [](const Json& given) {
+                          got = given;
+                          Json config = given;
+                          const CommonArguments common = take_common_arguments(config);
+                          auto layer = std::make_shared<Signed>();
+                          layer->negate = config.value("negate", true);
+                          apply_common(*layer, common);
+                          return layer;
+                        }});
+  const auto definition = std::make_shared<Signed>();
+  definition->negate = false;
+  const Sequential model({layers::Activation("linear", {.input_shape = {2}}), Layer(definition)});
+  const Tensor x({1, 2}, {1.0F, 2.0F});
+  EXPECT_TRUE(models::clone_model(model).predict(x).identical(x));
+  EXPECT_EQ(got, definition->config());
+  model.save("mem://signed.h5");
+  EXPECT_TRUE(load_model("mem://signed.h5").predict(x).identical(x));
+  EXPECT_EQ(got, definition->config());
 }
 
 TEST(ConfigUpgradeTest, OptimizersAndFunctions) {

@@ -68,6 +68,18 @@ Layer Model::get_layer(int64_t index) const {
 
 KerasTensors Model::inputs() const { return network_of(*this, "inputs").inputs(); }
 KerasTensors Model::outputs() const { return network_of(*this, "outputs").outputs(); }
+void Model::add_loss(const KerasTensors& losses) const {
+  network_of(*this, "add_loss");
+  for (const KerasTensor& loss : losses) {
+    std::static_pointer_cast<NetworkDefinition>(definition())->add_loss(loss);
+  }
+}
+KerasTensors Model::get_input_at(int node_index) const {
+  return node_index == 0 ? inputs() : Layer::get_input_at(node_index);
+}
+KerasTensors Model::get_output_at(int node_index) const {
+  return node_index == 0 ? outputs() : Layer::get_output_at(node_index);
+}
 
 Sequential::Sequential(const ModelOptions& options)
     : Model(named(std::make_shared<SequentialDefinition>(), options.name)) {}

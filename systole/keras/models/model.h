@@ -54,6 +54,9 @@ class Model : public Layer {
   KerasTensors outputs() const;
   KerasTensors input() const { return inputs(); }
   KerasTensors output() const { return outputs(); }
+  // Number 0 are the model's own; calls of the model are numbered from 1.
+  KerasTensors get_input_at(int node_index) const;
+  KerasTensors get_output_at(int node_index) const;
   std::vector<std::string> input_names() const { return model()->input_names(); }
   std::vector<std::string> output_names() const { return model()->output_names(); }
 
@@ -62,6 +65,10 @@ class Model : public Layer {
   // The configuration with class name, as Keras writes it.
   std::string to_json() const;
 
+  // Adds tensors that are computed from the model's inputs, with a value for each example, to the
+  // loss: their mean over the examples. A model with added losses may be compiled without `.loss`
+  // and trained without targets: fit(x). Errors: those of NetworkDefinition::add_loss().
+  void add_loss(const KerasTensors& losses) const;
   // Chooses what is trained, and how. Recompiling keeps weights and drops the optimizer's state
   // unless it is the same optimizer. Errors: NOT_FOUND for unknown names; INVALID_ARGUMENT for
   // losses, weights and metrics of outputs that the model does not have.
@@ -74,6 +81,10 @@ class Model : public Layer {
   // the process. Errors: FAILED_PRECONDITION `You must compile your model before using it.`;
   // INVALID_ARGUMENT for arrays that do not fit, with what was expected; those of callbacks.
   History fit(const ArrayList& x, const ArrayList& y, const FitOptions& options = {}) const;
+  // Without targets: for a model whose losses are all of add_loss() or its layers.
+  History fit(const ArrayList& x, const FitOptions& options = {}) const {
+    return fit(x, ArrayList(), options);
+  }
   // Trains on a generator, a Sequence, a data set of batches, or arrays. The next batches are read
   // on another thread while the device works.
   History fit(const FitInput& input, const FitOptions& options = {}) const;
@@ -83,6 +94,9 @@ class Model : public Layer {
   // Means over the examples. Errors: as fit(); CANCELLED after a signal, also of predict().
   Scores evaluate(const ArrayList& x, const ArrayList& y,
                   const EvaluateOptions& options = {}) const;
+  Scores evaluate(const ArrayList& x, const EvaluateOptions& options = {}) const {
+    return evaluate(x, ArrayList(), options);
+  }
   // evaluate(x, y, 32): with a batch size.
   Scores evaluate(const ArrayList& x, const ArrayList& y, std::integral auto batch_size) const {
     return evaluate(x, y, {.batch_size = batch_size});
@@ -103,9 +117,10 @@ class Model : public Layer {
   std::vector<Tensor> predict_all_generator(const FitInput& input,
                                             const PredictOptions& options = {}) const;
   // One step; the values before the update.
-  Scores train_on_batch(const ArrayList& x, const ArrayList& y, const ArrayList& sample_weight = {},
+  Scores train_on_batch(const ArrayList& x, const ArrayList& y = {},
+                        const ArrayList& sample_weight = {},
                         const std::map<int64_t, double>& class_weight = {}) const;
-  Scores test_on_batch(const ArrayList& x, const ArrayList& y,
+  Scores test_on_batch(const ArrayList& x, const ArrayList& y = {},
                        const ArrayList& sample_weight = {}) const;
   Tensor predict_on_batch(const ArrayList& x) const;
   std::vector<std::string> metrics_names() const;

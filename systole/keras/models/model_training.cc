@@ -43,6 +43,17 @@ void check_sample_weight_mode(const std::string& mode) {
       "sample_weight_mode, got '{}', expected \"temporal\", or \"\" for weights of examples", mode);
 }
 
+// As PerOutput::of(). Errors name the option.
+template <class T>
+std::optional<T> value_of_output(const char* what, const PerOutput<T>& values, size_t i,
+                                 const std::vector<std::string>& outputs) {
+  try {
+    return values.of(i, outputs.size(), outputs[i]);
+  } catch (const Error& error) {
+    throw invalid_argument("compile: {}, {} ({})", what, error.message(), fmt::join(outputs, ", "));
+  }
+}
+
 void check_compile_options(const ModelDefinition& model, const CompileOptions& options) {
   for (const std::string& mode : options.sample_weight_mode.list()) check_sample_weight_mode(mode);
   for (const auto& [output, mode] : options.sample_weight_mode.named()) {
@@ -63,8 +74,8 @@ void check_compile_options(const ModelDefinition& model, const CompileOptions& o
   for (const auto& [output, metrics] : options.output_metrics) of_metrics.push_back(output);
   check_output_names("metrics", of_metrics, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::optional<LossSpec> loss = options.loss.of(i, outputs.size(), outputs[i]);
-    static_cast<void>(options.loss_weights.of(i, outputs.size(), outputs[i]));
+    const std::optional<LossSpec> loss = value_of_output("loss", options.loss, i, outputs);
+    value_of_output("loss_weights", options.loss_weights, i, outputs);
     if (options.loss.names().empty() || loss) continue;
     log_warning(
         "Output \"{}\" missing from loss dictionary. We assume this was done on purpose: it is not "
@@ -80,11 +91,7 @@ Shape with_known_batch(Shape shape) {
 
 Trainer& checked(Trainer& trainer) {
   if (trainer.options().loss.empty()) {
-    if (trainer.options().optimizer) {
-      throw failed_precondition(
-          "The model was compiled without a loss: compile it with `.loss` to train or evaluate "
-          "it.");
-    }
+    if (trainer.options().optimizer) return trainer;  // add_loss() may have added one
     // trainer_or_bare() made a trainer without options.
     throw failed_precondition("You must compile your model before using it.");
   }
@@ -192,7 +199,8 @@ Trainer& Model::trainer_or_bare() const {
   const std::string key = fmt::format("{} {}", placement_->target, placement_->replicas);
   std::unique_ptr<Trainer>& placed = definition.placed_trainers[key];
   if (!placed) {
-    placed = std::make_unique<Trainer>(definition, definition.trainer->options(), *placement_);
+    placed = std::make_unique<Trainer>(definition, definition.trainer->options(), *placement_,
+                                       definition.trainer->trainable());
   }
   return *placed;
 }
@@ -201,14 +209,18 @@ Trainer& Model::trainer() const { return checked(trainer_or_bare()); }
 
 void Model::compile(CompileOptions options) const {
   check_compile_options(*model(), options);
+  if (options.optimizer) options.optimizer = options.optimizer.for_model(model());
   const Placement placement = model()->trainer ? model()->trainer->placement() : Placement{};
   model()->placed_trainers.clear();
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), placement);
+  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), placement,
+                                               collect_trainable(*model()));
 }
 
 void Model::place(Placement placement) const {
   CompileOptions options = model()->trainer ? model()->trainer->options() : CompileOptions{};
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), std::move(placement));
+  auto trainable = model()->trainer ? model()->trainer->trainable() : nullptr;
+  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), std::move(placement),
+                                               std::move(trainable));
 }
 
 OptimizerSpec Model::optimizer() const {

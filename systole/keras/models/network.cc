@@ -7,9 +7,57 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/keras/training/trainer.h"
 
 namespace systole::keras {
+namespace {
+
+// Appends the calls that lead from `inputs` to `tensors` and are not in `done`, each after those it
+// reads. Depth-first from the tensors, iteratively: models may be thousands of layers deep.
+void append_calls(const KerasTensors& inputs, const std::vector<KerasTensor>& tensors,
+                  std::unordered_set<const LayerCall*>& done,
+                  std::vector<std::shared_ptr<LayerCall>>& calls) {
+  std::unordered_set<const LayerCall*> ends;
+  for (const KerasTensor& input : inputs) ends.insert(input.call().get());
+  struct Frame {
+    std::shared_ptr<LayerCall> call;
+    size_t next = 0;
+  };
+  for (const KerasTensor& tensor : tensors) {
+    std::vector<Frame> stack;
+    if (done.insert(tensor.call().get()).second) stack.push_back({tensor.call()});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const bool ended = ends.contains(frame.call.get());
+      if (!ended && frame.call->inputs.empty()) {
+        throw invalid_argument(
+            "Graph disconnected: cannot obtain value for tensor {} at layer \"{}\". Add it to the "
+            "model's inputs",
+            KerasTensor(frame.call, 0).name(), frame.call->layer->name());
+      }
+      if (ended || frame.next == frame.call->inputs.size()) {
+        calls.push_back(frame.call);
+        stack.pop_back();
+        continue;
+      }
+      const std::shared_ptr<LayerCall> before = frame.call->inputs[frame.next++].call();
+      if (done.insert(before.get()).second) stack.push_back({before});
+    }
+  }
+}
+
+// Those of `calls` and those that `losses` need besides.
+std::vector<std::shared_ptr<LayerCall>> with_losses(const KerasTensors& inputs,
+                                                    std::vector<std::shared_ptr<LayerCall>> calls,
+                                                    const std::vector<KerasTensor>& losses) {
+  std::unordered_set<const LayerCall*> done;
+  for (const auto& call : calls) done.insert(call.get());
+  append_calls(inputs, losses, done, calls);
+  return calls;
+}
+
+}  // namespace
 
 ModelDefinition::ModelDefinition() = default;
 ModelDefinition::~ModelDefinition() = default;
@@ -20,7 +68,8 @@ std::vector<std::shared_ptr<LayerDefinition>> ModelDefinition::sublayers() const
   return all;
 }
 
-NetworkDefinition::NetworkDefinition(KerasTensors inputs, KerasTensors outputs) {
+NetworkDefinition::NetworkDefinition(KerasTensors inputs, KerasTensors outputs)
+    : NetworkDefinition() {
   set_network(std::move(inputs), std::move(outputs));
 }
 
@@ -38,36 +87,9 @@ void NetworkDefinition::set_network(KerasTensors inputs, KerasTensors outputs) {
   check_names();
 }
 
-// Depth-first from the outputs, iteratively: models may be thousands of layers deep.
 void NetworkDefinition::find_calls() {
-  std::unordered_set<const LayerCall*> ends;
-  for (const KerasTensor& input : inputs_) ends.insert(input.call().get());
   std::unordered_set<const LayerCall*> done;
-  struct Frame {
-    std::shared_ptr<LayerCall> call;
-    size_t next = 0;
-  };
-  for (const KerasTensor& output : outputs_) {
-    std::vector<Frame> stack;
-    if (done.insert(output.call().get()).second) stack.push_back({output.call()});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      const bool ended = ends.contains(frame.call.get());
-      if (!ended && frame.call->inputs.empty()) {
-        throw invalid_argument(
-            "Graph disconnected: cannot obtain value for tensor {} at layer \"{}\". Add it to the "
-            "model's inputs",
-            KerasTensor(frame.call, 0).name(), frame.call->layer->name());
-      }
-      if (ended || frame.next == frame.call->inputs.size()) {
-        calls_.push_back(frame.call);
-        stack.pop_back();
-        continue;
-      }
-      const std::shared_ptr<LayerCall> before = frame.call->inputs[frame.next++].call();
-      if (done.insert(before.get()).second) stack.push_back({before});
-    }
-  }
+  append_calls(inputs_, outputs_.all(), done, calls_);
 }
 
 // Keras's order: by decreasing depth (the longest way to an output), ties by traversal.
@@ -122,7 +144,9 @@ std::vector<Output> NetworkDefinition::call(CallContext& context,
   }
   std::unordered_map<const LayerCall*, std::vector<Output>> values;
   for (size_t i = 0; i < inputs.size(); ++i) values[inputs_[i].call().get()] = {inputs[i]};
-  for (const auto& call : calls_) {
+  // Losses are of programs that run: their values do not depend on the types.
+  const auto calls = context.abstract() ? calls_ : with_losses(inputs_, calls_, losses_);
+  for (const auto& call : calls) {
     if (values.contains(call.get())) continue;
     std::vector<Output> arguments;
     for (const KerasTensor& input : call->inputs) {
@@ -131,11 +155,25 @@ std::vector<Output> NetworkDefinition::call(CallContext& context,
     const CallContext::TrainingScope training(context, call->training);
     values[call.get()] = call->layer->apply(context, arguments);
   }
+  const auto value_of = [&](const KerasTensor& tensor) {
+    return values.at(tensor.call().get()).at(static_cast<size_t>(tensor.index()));
+  };
   std::vector<Output> results;
-  for (const KerasTensor& output : outputs_) {
-    results.push_back(values.at(output.call().get()).at(static_cast<size_t>(output.index())));
-  }
+  for (const KerasTensor& output : outputs_) results.push_back(value_of(output));
+  if (context.abstract()) return results;
+  for (const KerasTensor& loss : losses_) context.add_loss(cast(value_of(loss), DType::f32));
   return results;
+}
+
+void NetworkDefinition::add_loss(const KerasTensor& loss) {
+  if (loss.shape().rank() == 0) {
+    throw invalid_argument(
+        "add_loss: got a scalar of layer '{}', expected a value for each example: leave out the "
+        "mean over the batch, which would count the examples that pad it",
+        loss.call()->layer->name());
+  }
+  static_cast<void>(with_losses(inputs_, calls_, {loss}));
+  losses_.push_back(loss);
 }
 
 std::vector<TensorType> NetworkDefinition::input_types() const {

@@ -51,6 +51,9 @@ class NetworkDefinition : public ModelDefinition {
   // model.`
   NetworkDefinition(KerasTensors inputs, KerasTensors outputs);
 
+  // Keras numbers the calls of a model from 1: its node 0 leads from its own inputs to its outputs.
+  static constexpr int kFirstCall = 1;
+
   std::string class_name() const override { return "Model"; }
   std::vector<Output> call(CallContext& context, const std::vector<Output>& inputs) override;
   MaskSupport mask_support() const override { return MaskSupport::custom; }
@@ -61,13 +64,18 @@ class NetworkDefinition : public ModelDefinition {
   bool is_graph_network() const override { return true; }
   Json config() const override;
 
+  // Adds the mean of `loss` over the examples to what is trained. It is computed from the inputs,
+  // and has a value for each example. Not in config(), as in Keras. Errors: INVALID_ARGUMENT `Graph
+  // disconnected: ...`; for a loss without a batch axis.
+  void add_loss(const KerasTensor& loss);
+
   const KerasTensors& inputs() const { return inputs_; }
   const KerasTensors& outputs() const { return outputs_; }
   // The calls of the network, each after those it reads.
   const std::vector<std::shared_ptr<LayerCall>>& calls() const { return calls_; }
 
  protected:
-  NetworkDefinition() = default;
+  NetworkDefinition() { num_calls = kFirstCall; }
   void set_network(KerasTensors inputs, KerasTensors outputs);
 
  private:
@@ -79,6 +87,7 @@ class NetworkDefinition : public ModelDefinition {
   KerasTensors outputs_;
   std::vector<std::shared_ptr<LayerCall>> calls_;
   std::vector<Layer> layers_;
+  std::vector<KerasTensor> losses_;  // of add_loss()
 };
 
 // A stack of layers. (tf.keras.models.Sequential)
@@ -106,6 +115,7 @@ class SequentialDefinition : public NetworkDefinition {
 
   std::vector<Layer> stack_;
   bool network_ = false;
+  std::optional<Shape> data_shape_;  // with the batch; of a model whose first layer has no shape
 };
 
 }  // namespace systole::keras

@@ -33,6 +33,7 @@ void SequentialDefinition::pop() {
   }
   stack_.pop_back();
   network_ = false;
+  data_shape_.reset();
   connect_if_known();
 }
 
@@ -75,8 +76,10 @@ void SequentialDefinition::build(const std::vector<Shape>& input_shapes) {
 void SequentialDefinition::build_for(const std::vector<TensorType>& inputs) {
   if (network_ || stack_.empty()) return;
   Dims dims(inputs.at(0).shape.begin() + 1, inputs.at(0).shape.end());
-  connect(Input(Shape(std::move(dims)),
-                {.name = stack_[0].name() + "_input", .dtype = inputs.at(0).dtype}));
+  const KerasTensor input = Input(
+      Shape(std::move(dims)), {.name = stack_[0].name() + "_input", .dtype = inputs.at(0).dtype});
+  connect(input);
+  data_shape_ = input.shape();
 }
 
 std::vector<Output> SequentialDefinition::call(CallContext& context,
@@ -97,7 +100,15 @@ Json SequentialDefinition::config() const {
   for (const Layer& layer : stack_) {
     layers.push_back(layer_to_json(*layer.definition()));
   }
-  return {{"name", name()}, {"layers", std::move(layers)}};
+  Json json = {{"name", name()}, {"layers", std::move(layers)}};
+  if (!data_shape_) return json;
+  // Keras 2.2.4 and TensorFlow 1.13 read it beside the layers, others in the first layer.
+  const Json shape = shape_to_json(*data_shape_);
+  if (dynamic_cast<const ModelDefinition*>(stack_[0].definition().get()) == nullptr) {
+    json["layers"][0]["config"]["batch_input_shape"] = shape;
+  }
+  json["build_input_shape"] = shape;
+  return json;
 }
 
 }  // namespace systole::keras

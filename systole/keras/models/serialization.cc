@@ -14,6 +14,12 @@ namespace {
 
 constexpr int kMaxJsonDepth = 500;  // what reads configurations is recursive
 
+// The number of the first call of `layer` in configurations and summaries.
+int first_call(const LayerDefinition& layer) {
+  return dynamic_cast<const NetworkDefinition*>(&layer) != nullptr ? NetworkDefinition::kFirstCall
+                                                                   : 0;
+}
+
 // Keras numbers the calls of a layer within the model, in the order of the layer's calls.
 std::unordered_map<const LayerCall*, int> node_indices(const NetworkDefinition& network) {
   std::unordered_map<const LayerDefinition*, std::vector<const LayerCall*>> calls;
@@ -21,7 +27,8 @@ std::unordered_map<const LayerCall*, int> node_indices(const NetworkDefinition& 
   std::unordered_map<const LayerCall*, int> indices;
   for (auto& [layer, of_layer] : calls) {
     std::ranges::sort(of_layer, {}, &LayerCall::node_index);
-    for (size_t i = 0; i < of_layer.size(); ++i) indices[of_layer[i]] = static_cast<int>(i);
+    int index = first_call(*layer);
+    for (const LayerCall* const call : of_layer) indices[call] = index++;
   }
   return indices;
 }
@@ -33,10 +40,11 @@ bool is_model_class(const std::string& class_name) {
 // TensorFlow 2 writes the shape of a Sequential model's data beside its layers.
 void build_for_shape(const Sequential& model, const Json& config) {
   const auto it = config.find("build_input_shape");
-  if (it == config.end() || !it->is_array() || it->empty()) return;
+  if (it == config.end() || !it->is_array() || it->empty() || model.layers().empty()) return;
   Dims dims;
   for (const Json& size : *it) dims.push_back(size.is_null() ? -1 : size.get<int64_t>());
-  model.model()->build_for({{DType::f32, Shape(std::move(dims))}});
+  const DType dtype = model.get_layer(0).definition()->input_dtype();
+  model.model()->build_for({{dtype, Shape(std::move(dims))}});
 }
 
 Model sequential_from_config(const Json& config) {
@@ -53,6 +61,7 @@ class NetworkReader {
   explicit NetworkReader(const Json& config) : config_(config) {}
 
   Model read() {
+    find_first_calls();
     for (const Json& layer : config_.at("layers")) read_layer(layer);
     while (!pending_.empty()) {
       const size_t before = pending_.size();
@@ -70,6 +79,31 @@ class NetworkReader {
   }
 
  private:
+  // Keras numbers the calls of nested models from 1. Files of TensorFlow 2 with models that were
+  // built by data, and older files of this library, number them from 0. Each call is read
+  // somewhere, so the least number that is read is the first.
+  void find_first_calls() {
+    for (const Json& layer : config_.at("layers")) {
+      const std::string class_name = layer.at("class_name").get<std::string>();
+      if (!is_model_class(class_name)) continue;
+      first_calls_[layer.at("name").get<std::string>()] = NetworkDefinition::kFirstCall;
+    }
+    const auto see = [&](const Json& reference) {
+      if (!reference.is_array() || reference.size() < 2 || !reference[0].is_string()) return;
+      const auto it = first_calls_.find(reference[0].get<std::string>());
+      if (it != first_calls_.end() && reference[1] == 0) it->second = 0;
+    };
+    for (const Json& layer : config_.at("layers")) {
+      for (const Json& node : layer.value("inbound_nodes", Json(Json::array()))) {
+        for (const Json& reference : node) see(reference);
+      }
+    }
+    for (const char* key : {"input_layers", "output_layers"}) {
+      see(config_.at(key));
+      for (const Json& reference : config_.at(key)) see(reference);
+    }
+  }
+
   struct Pending {
     std::string layer;
     size_t node;
@@ -102,8 +136,10 @@ class NetworkReader {
   const KerasTensor* find(const Json& reference) const {
     const auto it = results_.find(reference.at(0).get<std::string>());
     if (it == results_.end()) return nullptr;
-    const auto node = reference.at(1).get<size_t>();
+    auto node = reference.at(1).get<size_t>();
     const auto tensor = reference.at(2).get<size_t>();
+    const auto first = first_calls_.find(it->first);
+    if (first != first_calls_.end()) node -= first->second;  // wraps around below it
     if (node >= it->second.size() || tensor >= it->second[node].size()) return nullptr;
     return &it->second[node][tensor];
   }
@@ -138,6 +174,7 @@ class NetworkReader {
   }
 
   const Json& config_;
+  std::map<std::string, size_t> first_calls_;  // of models
   std::map<std::string, Layer> layers_;
   std::map<std::string, std::vector<KerasTensors>> results_;
   std::vector<Pending> pending_;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "systole/keras/models/model.h"
@@ -38,17 +39,19 @@ std::string row_text(const std::vector<std::string>& fields, const std::vector<s
 
 std::string output_shape(const NetworkDefinition* network, const Layer& layer) {
   if (network == nullptr) return "multiple";
-  std::string text;
+  std::string common;
   for (const auto& call : network->calls()) {
     if (call->layer != layer.definition()) continue;
-    if (!text.empty()) return "multiple";
+    std::string text;
     for (const TensorType& type : call->outputs) {
       if (!text.empty()) text += ", ";
       text += shape_text(type.shape);
     }
     if (call->outputs.size() > 1) text = fmt::format("[{}]", text);
+    if (!common.empty() && text != common) return "multiple";
+    common = std::move(text);
   }
-  return text;
+  return common;
 }
 
 std::vector<std::string> connections(const NetworkDefinition& network, const Layer& layer) {
@@ -124,6 +127,7 @@ void Model::summary(const std::function<void(const std::string&)>& print_fn) con
     print("Not built yet: give the first layer an input_shape, or call the model on data");
   }
   print(std::string(ends.back(), '_'));
+  if (!print_fn) std::fflush(stdout);
 }
 
 }  // namespace systole::keras

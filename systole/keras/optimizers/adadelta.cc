@@ -15,6 +15,7 @@ class AdaDelta : public OptimizerOf<AdaDelta, optimizers::AdadeltaOptions> {
 
   AdaDelta(double lr, const optimizers::AdadeltaOptions& options) : OptimizerOf(lr, options) {}
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&squares_, &deltas_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
     for (const auto* slots : {&squares_, &deltas_})
@@ -47,7 +48,10 @@ OptimizerClass adadelta_class() {
 }
 
 OptimizerSpec optimizers::Adadelta(double lr, const AdadeltaOptions& options) {
-  return OptimizerSpec(std::make_shared<AdaDelta>(lr, options));
+  return make_optimizer<AdaDelta>(lr, options);
+}
+OptimizerSpec optimizers::Adadelta(const AdadeltaOptions& options) {
+  return make_optimizer<AdaDelta>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -15,6 +15,7 @@ class AdaGrad : public OptimizerOf<AdaGrad, optimizers::AdagradOptions> {
 
   AdaGrad(double lr, const optimizers::AdagradOptions& options) : OptimizerOf(lr, options) {}
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&squares_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
     for (const auto* slots : {&squares_}) all.insert(all.end(), slots->begin(), slots->end());
@@ -40,7 +41,10 @@ OptimizerClass adagrad_class() {
 }
 
 OptimizerSpec optimizers::Adagrad(double lr, const AdagradOptions& options) {
-  return OptimizerSpec(std::make_shared<AdaGrad>(lr, options));
+  return make_optimizer<AdaGrad>(lr, options);
+}
+OptimizerSpec optimizers::Adagrad(const AdagradOptions& options) {
+  return make_optimizer<AdaGrad>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -19,6 +19,7 @@ class Adam : public OptimizerOf<Adam, optimizers::AdamOptions> {
     beta_2_ = hyperparameter("beta_2", options.beta_2);
   }
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&m_, &v_, &vhat_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all = {iterations_};
     for (const auto* slots : {&m_, &v_, &vhat_})
@@ -69,7 +70,10 @@ OptimizerClass adam_class() {
 }
 
 OptimizerSpec optimizers::Adam(double lr, const AdamOptions& options) {
-  return OptimizerSpec(std::make_shared<systole::keras::Adam>(lr, options));
+  return make_optimizer<systole::keras::Adam>(lr, options);
+}
+OptimizerSpec optimizers::Adam(const AdamOptions& options) {
+  return make_optimizer<systole::keras::Adam>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -17,6 +17,7 @@ class AdaMax : public OptimizerOf<AdaMax, optimizers::AdamaxOptions> {
 
   AdaMax(double lr, const optimizers::AdamaxOptions& options) : OptimizerOf(lr, options) {}
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&m_, &u_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all = {iterations_};
     for (const auto* slots : {&m_, &u_}) all.insert(all.end(), slots->begin(), slots->end());
@@ -50,7 +51,10 @@ OptimizerClass adamax_class() {
 }
 
 OptimizerSpec optimizers::Adamax(double lr, const AdamaxOptions& options) {
-  return OptimizerSpec(std::make_shared<AdaMax>(lr, options));
+  return make_optimizer<AdaMax>(lr, options);
+}
+OptimizerSpec optimizers::Adamax(const AdamaxOptions& options) {
+  return make_optimizer<AdaMax>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

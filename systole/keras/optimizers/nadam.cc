@@ -22,6 +22,7 @@ class NesterovAdam : public OptimizerOf<NesterovAdam, optimizers::NadamOptions> 
     product_ = hyperparameter("m_schedule", 1);
   }
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&m_, &v_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all = {iterations_};
     for (const auto* slots : {&m_, &v_}) all.insert(all.end(), slots->begin(), slots->end());
@@ -80,7 +81,10 @@ OptimizerClass nadam_class() {
 }
 
 OptimizerSpec optimizers::Nadam(double lr, const NadamOptions& options) {
-  return OptimizerSpec(std::make_shared<NesterovAdam>(lr, options));
+  return make_optimizer<NesterovAdam>(lr, options);
+}
+OptimizerSpec optimizers::Nadam(const NadamOptions& options) {
+  return make_optimizer<NesterovAdam>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -40,6 +40,41 @@ WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightP
   return slots.at(parameter_index_);
 }
 
+std::shared_ptr<OptimizerDefinition> OptimizerDefinition::for_model(
+    const std::shared_ptr<const void>& model) {
+  std::erase_if(*uses_, [](const Use& use) { return use.model.expired(); });
+  bool used = has_state_;
+  for (const Use& use : *uses_) {
+    auto optimizer = use.optimizer.lock();
+    if (optimizer && use.model.lock() == model) return optimizer;
+    used = used || optimizer.get() == this;
+  }
+  auto optimizer = used ? without_slots() : shared_from_this();
+  optimizer->uses_ = uses_;
+  std::erase_if(*uses_, [&](const Use& use) { return use.model.lock() == model; });
+  uses_->push_back({model, optimizer});
+  return optimizer;
+}
+
+void OptimizerDefinition::share_rate(OptimizerDefinition& other) const {
+  other.iterations_ = iterations_;
+  other.lr_ = lr_;
+}
+
+std::shared_ptr<OptimizerDefinition> OptimizerDefinition::without_slots() const {
+  try {
+    auto made = optimizer_from_json({{"class_name", class_name()}, {"config", config()}});
+    share_rate(*made.definition());
+    return made.definition();
+  } catch (const Error&) {
+    throw failed_precondition(
+        "optimizer {}: it trains another model already and its state is that model's, expected an "
+        "optimizer for each model, a class known to register_optimizer(), or one that overrides "
+        "without_slots()",
+        class_name());
+  }
+}
+
 Output OptimizerDefinition::clipped(const Output& gradient) const {
   Output g = gradient;
   if (clipnorm_ > 0) {

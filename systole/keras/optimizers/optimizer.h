@@ -5,6 +5,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ struct Parameter {
 };
 
 // Base of optimizers. Its state (iterations, hyperparameters, slots) are weights, so that it lives
-// as long as the optimizer, whichever model uses it.
-class OptimizerDefinition {
+// as long as the optimizer. Slots belong to one model: see for_model().
+class OptimizerDefinition : public std::enable_shared_from_this<OptimizerDefinition> {
  public:
   virtual ~OptimizerDefinition() = default;
   virtual std::string class_name() const = 0;
@@ -40,6 +41,11 @@ class OptimizerDefinition {
   bool has_state() const { return has_state_; }
   // Completes weights() for a model with these trainable weights, before its first step.
   void make_state(std::span<const WeightPtr> parameters);
+  // The optimizer that trains `model`: this one for the first model that asks, and the same one
+  // each time a model asks. Other models get one each with slots of its own, which shares the
+  // iterations, the learning rate and the other hyperparameters, as in Keras. Errors: those of
+  // without_slots().
+  std::shared_ptr<OptimizerDefinition> for_model(const std::shared_ptr<const void>& model);
   // Called after weights() were set from a file: finds what the file does not keep.
   virtual void restored() {}
 
@@ -48,6 +54,13 @@ class OptimizerDefinition {
   // `gradient` after clipping. Returns the new value of the parameter.
   virtual Output update(CallContext& context, const WeightPtr& parameter,
                         const Output& gradient) = 0;
+  // A copy without slots that shares the hyperparameters' weights. By default one made from
+  // config() by the registered class. Errors: FAILED_PRECONDITION when there is no such class.
+  virtual std::shared_ptr<OptimizerDefinition> without_slots() const;
+  // Of a copy.
+  void forget_state() { has_state_ = false; }
+  // Lets `other` use this optimizer's iterations and learning rate.
+  void share_rate(OptimizerDefinition& other) const;
   // Called once before the updates of a step.
   virtual void prepare(CallContext& context) { static_cast<void>(context); }
   // Called once after them.
@@ -74,15 +87,21 @@ class OptimizerDefinition {
  private:
   Output clipped(const Output& gradient) const;
 
+  struct Use {
+    std::weak_ptr<const void> model;
+    std::weak_ptr<OptimizerDefinition> optimizer;
+  };
+
   bool has_state_ = false;
+  std::shared_ptr<std::vector<Use>> uses_ = std::make_shared<std::vector<Use>>();  // of all copies
 };
 
 // Makes a tf.train optimizer without state.
 using MakeTfOptimizer = std::function<std::unique_ptr<systole::Optimizer>()>;
-// Wraps one. Each model that it trains gets an optimizer of its own; slots continue where they
-// were if their shapes are the same. `lr` is the learning rate if that is a number. It cannot be
-// saved. Errors: INVALID_ARGUMENT for a learning rate that is a tensor, which would belong to
-// another graph.
+// Wraps one. Each graph that it is used in gets an optimizer of its own; the slots of a model
+// continue where they were if their shapes are the same. `lr` is the learning rate if that is a
+// number. It cannot be saved. Errors: INVALID_ARGUMENT for a learning rate that is a tensor, which
+// would belong to another graph.
 std::shared_ptr<OptimizerDefinition> wrap_tf_optimizer(MakeTfOptimizer make);
 
 // A handle on an optimizer: copies are the same one.
@@ -101,6 +120,10 @@ class OptimizerSpec {
       : OptimizerSpec(wrap_tf_optimizer([optimizer] { return std::make_unique<T>(optimizer); })) {}
 
   explicit operator bool() const { return definition_ != nullptr; }
+  // See OptimizerDefinition::for_model().
+  OptimizerSpec for_model(const std::shared_ptr<const void>& model) const {
+    return OptimizerSpec(definition_->for_model(model));
+  }
   OptimizerDefinition* operator->() const { return definition_.get(); }
   const std::shared_ptr<OptimizerDefinition>& definition() const { return definition_; }
 
@@ -116,10 +139,13 @@ OptimizerSpec optimizer_from_json(const Json& json);
 void register_optimizer(const std::string& class_name,
                         std::function<OptimizerSpec(const Json& config)> make);
 
+// Adam(0.001), Adam(0.001, {.beta_1 = 0.5}) and Adam({.lr = 0.001, .beta_1 = 0.5}). Errors:
+// INVALID_ARGUMENT for a rate that is given twice, and for arguments out of range.
 // NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace optimizers {
 
 struct SGDOptions {
+  std::optional<double> lr = std::nullopt;  // 0.01; or the first argument
   double momentum = 0;
   double decay = 0;
   bool nesterov = false;
@@ -128,8 +154,10 @@ struct SGDOptions {
 };
 // v = momentum v - lr g; p += v, with nesterov p += momentum v - lr g.
 OptimizerSpec SGD(double lr = 0.01, const SGDOptions& options = {});
+OptimizerSpec SGD(const SGDOptions& options);
 
 struct AdamOptions {
+  std::optional<double> lr = std::nullopt;  // 0.001; or the first argument
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
@@ -140,8 +168,10 @@ struct AdamOptions {
 };
 // Source: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
 OptimizerSpec Adam(double lr = 0.001, const AdamOptions& options = {});
+OptimizerSpec Adam(const AdamOptions& options);
 
 struct RMSpropOptions {
+  std::optional<double> lr = std::nullopt;  // 0.001; or the first argument
   double rho = 0.9;
   double epsilon = 1e-7;
   double decay = 0;
@@ -151,8 +181,10 @@ struct RMSpropOptions {
 // a = rho a + (1 - rho) g^2; p -= lr g / (sqrt(a) + epsilon).
 // Source: Tieleman and Hinton, COURSERA: Neural Networks for Machine Learning 6.5, 2012.
 OptimizerSpec RMSprop(double lr = 0.001, const RMSpropOptions& options = {});
+OptimizerSpec RMSprop(const RMSpropOptions& options);
 
 struct AdagradOptions {
+  std::optional<double> lr = std::nullopt;  // 0.01; or the first argument
   double epsilon = 1e-7;
   double decay = 0;
   double clipnorm = 0;
@@ -160,8 +192,10 @@ struct AdagradOptions {
 };
 // a += g^2, from 0; p -= lr g / (sqrt(a) + epsilon). Source: Duchi et al., JMLR 12, 2011.
 OptimizerSpec Adagrad(double lr = 0.01, const AdagradOptions& options = {});
+OptimizerSpec Adagrad(const AdagradOptions& options);
 
 struct AdadeltaOptions {
+  std::optional<double> lr = std::nullopt;  // 1; or the first argument
   double rho = 0.95;
   double epsilon = 1e-7;
   double decay = 0;
@@ -171,8 +205,10 @@ struct AdadeltaOptions {
 // a = rho a + (1 - rho) g^2; u = g sqrt(d + epsilon) / sqrt(a + epsilon); p -= lr u;
 // d = rho d + (1 - rho) u^2. Source: Zeiler, arXiv 1212.5701.
 OptimizerSpec Adadelta(double lr = 1, const AdadeltaOptions& options = {});
+OptimizerSpec Adadelta(const AdadeltaOptions& options);
 
 struct AdamaxOptions {
+  std::optional<double> lr = std::nullopt;  // 0.002; or the first argument
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
@@ -183,8 +219,10 @@ struct AdamaxOptions {
 // m as Adam; u = max(beta_2 u, |g|); p -= lr / (1 - beta_1^t) m / (u + epsilon).
 // Source: Kingma and Ba, arXiv 1412.6980, section 7.
 OptimizerSpec Adamax(double lr = 0.002, const AdamaxOptions& options = {});
+OptimizerSpec Adamax(const AdamaxOptions& options);
 
 struct NadamOptions {
+  std::optional<double> lr = std::nullopt;  // 0.002; or the first argument
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
@@ -195,6 +233,7 @@ struct NadamOptions {
 // Adam with Nesterov momentum. Source: Dozat, 2015,
 // http://cs229.stanford.edu/proj2015/054_report.pdf
 OptimizerSpec Nadam(double lr = 0.002, const NadamOptions& options = {});
+OptimizerSpec Nadam(const NadamOptions& options);
 
 }  // namespace optimizers
 // NOLINTEND(readability-identifier-naming)

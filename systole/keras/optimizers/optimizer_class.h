@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,6 +45,7 @@ Field<O> hyperparameter_field(const std::string& name, double O::*member) {
 //   static constexpr double kLearningRate = 0.001;  // by default
 //   static std::vector<Field<Options>> fields();    // the other arguments
 //   Derived(double lr, const Options& options);
+//   std::vector<std::vector<WeightPtr>*> slots();   // those that it has
 template <class Derived, class Options>
 class OptimizerOf : public OptimizerDefinition {
  public:
@@ -86,6 +88,13 @@ class OptimizerOf : public OptimizerDefinition {
   }
   const Options options_;
 
+  std::shared_ptr<OptimizerDefinition> without_slots() const override {
+    auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
+    for (std::vector<WeightPtr>* const slots : copy->slots()) slots->clear();
+    copy->forget_state();
+    return copy;
+  }
+
  private:
   void check_arguments() const {
     for (const Field<Options>& field : all_fields()) {
@@ -127,6 +136,17 @@ OptimizerSpec optimizer_from(const Json& config) {
     }
   }
   return OptimizerSpec(std::make_shared<Derived>(lr, options));
+}
+
+// lr: the first argument, or `options.lr`. Errors: INVALID_ARGUMENT for both.
+template <class Derived, class Options>
+OptimizerSpec make_optimizer(std::optional<double> lr, const Options& options) {
+  if (lr && options.lr) {
+    throw invalid_argument("{}: lr, got {} and {{.lr = {}}}, expected it once", Derived::kClassName,
+                           *lr, *options.lr);
+  }
+  const double by_name = options.lr.value_or(Derived::kLearningRate);
+  return OptimizerSpec(std::make_shared<Derived>(lr.value_or(by_name), options));
 }
 
 // The class of `Derived`, for its file's function.

@@ -396,6 +396,19 @@ TEST(OptimizerTest, OptimizersOfAProgramAreRegistered) {
   EXPECT_EQ(load_model(path).optimizer()->config(), model.optimizer()->config());
 }
 
+TEST(OptimizerTest, TheRateMayBeGivenByName) {
+  EXPECT_EQ(optimizers::Adam({.lr = 0.5, .beta_1 = 0.25})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::Adam({.beta_1 = 0.25})->config().at("lr"), rounded(0.001));
+  EXPECT_EQ(optimizers::SGD({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::RMSprop({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::Adagrad({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::Adadelta({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::Adamax({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_EQ(optimizers::Nadam({.lr = 0.5})->config().at("lr"), 0.5);
+  EXPECT_THAT(systole::testing::error_of([] { optimizers::SGD(0.5, {.lr = 0.25}); }),
+              ::testing::HasSubstr("SGD: lr, got 0.5 and {.lr = 0.25}, expected it once"));
+}
+
 TEST(OptimizerTest, TfTrainOptimizersRefuseScheduledRates) {
   const Output rate = constant(0.1F);
   EXPECT_THAT(systole::testing::error_of([&] { OptimizerSpec(GradientDescentOptimizer(rate)); }),

@@ -15,6 +15,7 @@ class RmsProp : public OptimizerOf<RmsProp, optimizers::RMSpropOptions> {
 
   RmsProp(double lr, const optimizers::RMSpropOptions& options) : OptimizerOf(lr, options) {}
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&squares_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all;
     for (const auto* slots : {&squares_}) all.insert(all.end(), slots->begin(), slots->end());
@@ -40,7 +41,10 @@ OptimizerClass rmsprop_class() {
 }
 
 OptimizerSpec optimizers::RMSprop(double lr, const RMSpropOptions& options) {
-  return OptimizerSpec(std::make_shared<RmsProp>(lr, options));
+  return make_optimizer<RmsProp>(lr, options);
+}
+OptimizerSpec optimizers::RMSprop(const RMSpropOptions& options) {
+  return make_optimizer<RmsProp>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -17,6 +17,7 @@ class Sgd : public OptimizerOf<Sgd, optimizers::SGDOptions> {
     if (options.momentum != 0) momentum_ = hyperparameter("momentum", options.momentum);
   }
 
+  std::vector<std::vector<WeightPtr>*> slots() { return {&moments_}; }
   std::vector<WeightPtr> weights() const override {
     std::vector<WeightPtr> all = {iterations_};
     all.insert(all.end(), moments_.begin(), moments_.end());
@@ -45,7 +46,10 @@ class Sgd : public OptimizerOf<Sgd, optimizers::SGDOptions> {
 OptimizerClass sgd_class() { return optimizer_class<Sgd, optimizers::SGDOptions>("sgd"); }
 
 OptimizerSpec optimizers::SGD(double lr, const SGDOptions& options) {
-  return OptimizerSpec(std::make_shared<Sgd>(lr, options));
+  return make_optimizer<Sgd>(lr, options);
+}
+OptimizerSpec optimizers::SGD(const SGDOptions& options) {
+  return make_optimizer<Sgd>(std::nullopt, options);
 }
 
 }  // namespace systole::keras

@@ -76,6 +76,12 @@ class TfOptimizer : public OptimizerDefinition {
   }
 
  protected:
+  std::shared_ptr<OptimizerDefinition> without_slots() const override {
+    auto copy = std::make_shared<TfOptimizer>(make_);
+    share_rate(*copy);
+    return copy;
+  }
+
   // add_updates() does without it.
   Output update(CallContext& context, const WeightPtr& parameter, const Output&) override {
     return context.value(parameter);

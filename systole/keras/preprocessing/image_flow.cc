@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/preprocessing/image.h"
 #include "systole/keras/preprocessing/utils.h"
@@ -110,6 +111,11 @@ DirectoryIterator::Listing list_image_folder(const std::string& directory,
     for (const std::string& name : files.list(directory)) {
       if (files.stat(join_path(directory, name)).is_directory) classes.push_back(name);
     }
+  }
+  if (classes.empty()) {
+    log_warning(
+        "{}: got no folders, expected one for each class with its images: <class>/<image>.png",
+        directory);
   }
   DirectoryIterator::Listing listing;
   for (size_t i = 0; i < classes.size(); ++i) {

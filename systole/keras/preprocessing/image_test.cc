@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
@@ -323,6 +324,14 @@ TEST(ImageDataGeneratorTest, FlowFromDirectory) {
   EXPECT_THAT(error_of([&] { part("", "")->next(); }), HasSubstr("cat/x.png"));
   write_file_atomically(default_file_system(), folder / "cat/x.bmp", "BM");
   EXPECT_THAT(error_of([&] { part("", ""); }), HasSubstr("x.bmp: image, got another format"));
+}
+
+TEST(FlowFromDirectoryTest, AFolderWithoutClassesIsSaid) {
+  const TempFolder folder;
+  const LogCapture log;
+  ImageDataGenerator().flow_from_directory(folder.path());
+  EXPECT_THAT(log.messages(),
+              ::testing::Contains(HasSubstr("got no folders, expected one for each class")));
 }
 
 TEST(LoadImgTest, ColorModes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string_view>
@@ -56,9 +57,32 @@ void check_shape(std::string_view role, const std::string& name, const Shape& go
   }
 }
 
+// Warns of ids that an Embedding of input `i` has no row for: it takes the nearest one.
+void warn_of_ids(const NetworkDefinition& network, size_t i, const Tensor& ids) {
+  if (!is_integer(ids.dtype()) && !is_floating(ids.dtype())) return;
+  for (const auto& call : network.calls()) {
+    if (call->inputs.size() != 1 || call->inputs[0] != network.inputs()[i]) continue;
+    if (call->layer->class_name() != "Embedding") continue;
+    const auto rows = call->layer->config().value("input_dim", int64_t{0});
+    for (int64_t k = 0; k < ids.num_elements(); ++k) {
+      const double id = ids.as_double(k);
+      if (id >= 0 && id < static_cast<double>(rows)) continue;
+      log_once(LogLevel::warning,
+               "layer '{}': ids, got {}, expected 0 to {}: the nearest row stands for others. "
+               "input_dim is at least the largest id + 1, such as num_words",
+               call->layer->name(), id, rows - 1);
+      return;
+    }
+  }
+}
+
 std::vector<Tensor> prepare_inputs(ModelDefinition& model, std::span<const Tensor> x) {
   if (x.empty()) throw invalid_argument("x: got no array, expected one for each input");
   check_arrays("input", x, model.input_names());
+  if (model.is_sequential() && model.layers().empty()) {
+    throw failed_precondition("Sequential model '{}': got no layers, expected at least one: add()",
+                              model.name());
+  }
   if (model.input_types().empty()) {
     std::vector<TensorType> types;
     for (const Tensor& array : x) {
@@ -85,6 +109,9 @@ std::vector<Tensor> prepare_inputs(ModelDefinition& model, std::span<const Tenso
     Tensor array = with_feature_axis(x[i], types[i].shape.rank());
     check_shape("input", names.at(i), array.shape(), types[i].shape);
     prepared.push_back(array.dtype() == types[i].dtype ? array : array.cast(types[i].dtype));
+  }
+  if (const auto* const network = dynamic_cast<const NetworkDefinition*>(&model)) {
+    for (size_t i = 0; i < prepared.size(); ++i) warn_of_ids(*network, i, prepared[i]);
   }
   return prepared;
 }
@@ -137,16 +164,53 @@ void check_labels(const std::string& name, const Tensor& target, const Shape& ou
   }
 }
 
-std::vector<Tensor> prepare_targets(const ModelDefinition& model, const std::vector<Tensor>& y,
-                                    const CompileOptions& compiled) {
-  const std::vector<std::string> names = model.output_names();
-  if (y.size() != names.size()) {
+bool has_loss(const CompileOptions& compiled, size_t i, const std::vector<std::string>& names) {
+  const std::optional<LossSpec> loss = compiled.loss.of(i, names.size(), names[i]);
+  return loss && *loss;
+}
+
+// One array for each output: those of outputs without a loss may be left out.
+std::vector<Tensor> targets_of_outputs(const std::vector<Tensor>& given,
+                                       const std::vector<std::string>& names,
+                                       const CompileOptions& compiled, int64_t examples) {
+  if (given.size() == names.size()) return given;
+  std::vector<std::string> trained;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (has_loss(compiled, i, names)) trained.push_back(names[i]);
+  }
+  if (given.size() != trained.size()) {
     throw invalid_argument(
         "Error when checking model target: the list of arrays that you are passing to your model "
         "is not the size the model expected. Expected to see {} array(s), for outputs {}, but "
         "instead got {}",
-        names.size(), fmt::join(names, ", "), y.size());
+        trained.size(), fmt::join(trained, ", "), given.size());
   }
+  std::vector<Tensor> all;
+  size_t next = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    all.push_back(has_loss(compiled, i, names) ? given[next++]
+                                               : Tensor::zeros(DType::f32, {examples, 1}));
+  }
+  return all;
+}
+
+// A cross entropy has no sense, and no lower bound, for other targets.
+void warn_of_improbable(const std::string& name, const Tensor& target, const LossSpec& loss) {
+  if (loss.name() != "binary_crossentropy") return;
+  for (const float value : target.data<float>()) {
+    if (!(value < 0 || value > 1)) continue;
+    log_once(LogLevel::warning,
+             "Error when checking target: {}, got {}, expected numbers from 0 to 1 for the loss "
+             "binary_crossentropy, which is negative for others",
+             name, value);
+    return;
+  }
+}
+
+std::vector<Tensor> prepare_targets(const ModelDefinition& model, const std::vector<Tensor>& given,
+                                    const CompileOptions& compiled, int64_t examples) {
+  const std::vector<std::string> names = model.output_names();
+  const std::vector<Tensor> y = targets_of_outputs(given, names, compiled, examples);
   check_arrays("target", y, names);
   const std::vector<TensorType> types = output_types(model);
   std::vector<Tensor> prepared;
@@ -157,6 +221,7 @@ std::vector<Tensor> prepare_targets(const ModelDefinition& model, const std::vec
     if (loss && *loss && !loss->name().empty() && !types.empty()) {
       check_target(names[i], array.shape(), types[i].shape, *loss);
       if (loss->sparse()) check_labels(names[i], array, types[i].shape);
+      warn_of_improbable(names[i], array, *loss);
     }
     prepared.push_back(std::move(array));
   }
@@ -250,7 +315,7 @@ Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays,
   Arrays prepared;
   prepared.x = prepare_inputs(model, arrays.x);
   if (compiled != nullptr) {
-    prepared.y = prepare_targets(model, arrays.y, *compiled);
+    prepared.y = prepare_targets(model, arrays.y, *compiled, prepared.examples());
     prepared.sample_weights = prepare_weights(model, arrays.sample_weights, prepared.y, *compiled);
   }
   check_counts(prepared);

@@ -1,7 +1,7 @@
 // The arrays that users give to fit(), evaluate() and predict(), and their checks.
 #pragma once
 
-#include <initializer_list>
+#include <concepts>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +21,10 @@ class ArrayList {
   ArrayList() = default;
   ArrayList(Tensor one) : arrays_{std::move(one)} {}                     // NOLINT
   ArrayList(std::vector<Tensor> arrays) : arrays_(std::move(arrays)) {}  // NOLINT
-  ArrayList(std::initializer_list<Tensor> arrays) : arrays_(arrays) {}
+  // No initializer_list: g++ would take options, {.epochs = 3}, for the array 3.
+  template <std::convertible_to<Tensor>... Others>
+  ArrayList(Tensor first, Tensor second, Others... others)
+      : arrays_{std::move(first), std::move(second), Tensor(std::move(others))...} {}
   bool empty() const { return arrays_.empty(); }
   const std::vector<Tensor>& all() const { return arrays_; }
 
@@ -44,7 +47,7 @@ struct Arrays {
 // INVALID_ARGUMENT with Keras's texts: `Error when checking input: expected dense_input to have
 // shape (4,) but got array with shape (5,)`; for other numbers of arrays or examples; for targets
 // and sample weights that do not fit the output, its loss and its sample_weight_mode; for class
-// numbers outside of the output.
+// numbers outside of the output. Outputs without a loss need no targets: zeros stand for them.
 Arrays prepare_arrays(ModelDefinition& model, const Arrays& arrays, const CompileOptions* compiled);
 
 // The batch size that fit(), evaluate() and predict() use. A model with stateful layers takes

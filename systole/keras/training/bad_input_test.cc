@@ -180,6 +180,31 @@ TEST_F(KerasBadInputTest, CompiledWithoutALoss) {
               HasSubstr("The model was compiled without a loss"));
 }
 
+TEST_F(KerasBadInputTest, WhatTrainsButCannotBeMeant) {
+  const LogCapture log;
+  const Sequential binary({layers::Dense(1, {.activation = "sigmoid", .input_shape = Shape{4}})});
+  binary.compile({.optimizer = "sgd", .loss = "binary_crossentropy"});
+  binary.train_on_batch(zeros({2, 4}), Tensor({2, 1}, {1.0F, 7.0F}));
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("got 7, expected numbers from 0 to 1 for the loss "
+                                                 "binary_crossentropy")));
+  const Sequential words({layers::Embedding(10, 2, {.input_length = 2, .name = "words"})});
+  words.predict(Tensor({1, 2}, std::vector<int32_t>{9, 50}));
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("layer 'words': ids, got 50, expected 0 to 9")));
+  const Sequential empty;
+  empty.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_THAT(fit_error(empty, zeros({6, 4}), zeros({6, 3})),
+              HasSubstr("got no layers, expected at least one: add()"));
+  const KerasTensor input = Input({4});
+  const Model two(input,
+                  {layers::Dense(1, {.name = "a"})(input), layers::Dense(1, {.name = "b"})(input)});
+  EXPECT_THAT(
+      error_of([&] { two.compile({.optimizer = "sgd", .loss = std::vector<LossSpec>{"mse"}}); }),
+      HasSubstr("compile: loss, got a list of 1 values, expected one for each of 2 outputs "
+                "(a, b)"));
+  EXPECT_THAT(error_of([&] { layers::Dense(1, {.name = "of_line"})(Input({})); }),
+              HasSubstr("(made at bad_input_test.cc:"));
+}
+
 // predict() gives a row for each example.
 TEST_F(KerasBadInputTest, OutputsWithoutABatchAxis) {
   const KerasTensor x = Input({4});

@@ -16,6 +16,7 @@
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/testing/http_server.h"
 #include "systole/keras/keras.h"
+#include "systole/keras/training/progress_bar.h"
 #include "systole/profile/report.h"
 
 namespace systole::keras {
@@ -189,6 +190,36 @@ TEST_F(FitCallbacksTest, TensorBoardWritesEpochsAndBatches) {
   EXPECT_FALSE(rare.kinds.contains("graph_def"));
   EXPECT_THAT(error_of([] { callbacks::TensorBoard({.update_freq = "step"}); }),
               HasSubstr("expected \"batch\", \"epoch\""));
+}
+
+// What was written before the position of a backup is on the disk with it.
+TEST_F(FitCallbacksTest, EventsOfABackupAreInTheFile) {
+  const systole::testing::TempFolder folder;
+  FileSystem& files = default_file_system();
+  int64_t seen = 0;
+  const auto look = [&](int64_t batch, const Logs& logs) {
+    EXPECT_EQ(logs["loss"], *logs.find("loss"));
+    if (batch != 3) return;
+    const std::string name = files.list(folder / "logs").at(0);
+    seen = summarize_events(files, folder / ("logs/" + name)).tags.at("batch_loss")[0].count;
+  };
+  fit(make_model(),
+      {callbacks::TensorBoard({.log_dir = folder / "logs", .write_graph = false}),
+       callbacks::LambdaCallback({.on_batch_end = look}),
+       callbacks::BackupAndRestore(folder / "backup", {.save_freq = 3})},
+      1);
+  EXPECT_GE(seen, 3);
+  EXPECT_THAT(error_of([] { static_cast<void>(make_logs({"loss"}, {1})["los"]); }),
+              HasSubstr("no value 'los' in the logs, did you mean 'loss'?"));
+}
+
+TEST_F(FitCallbacksTest, ALossThatIsNoNumberIsSaid) {
+  const LogCapture log;
+  x_.data<float>()[3] = std::nanf("");
+  const History history = fit(make_model(), {}, 2);
+  EXPECT_THAT(log.messages(),
+              ::testing::Contains(HasSubstr("fit: the loss is nan from batch")).Times(1));
+  EXPECT_EQ(values_text(make_logs({"loss"}, {-std::nan("")})), " - loss: nan");
 }
 
 TEST_F(FitCallbacksTest, CsvLoggerWritesToAnyFileSystem) {

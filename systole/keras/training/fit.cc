@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -75,7 +77,13 @@ class FitRun {
     }
     if (backup_ && !whole) save(epoch_);
     for (const CallbackPtr& callback : options_.callbacks) callback->on_train_end();
-    if (interrupted()) history_.stopped_by = StopSignals::received();
+    if (interrupted()) {
+      history_.stopped_by = StopSignals::received();
+      log_warning(
+          "fit: ended by {}; the program goes on. A loop that calls fit ends with `if "
+          "(!history.stopped_by.empty()) break;`",
+          history_.stopped_by);
+    }
     if (backup_) backup_->finish(history_.stopped_by.empty());
     return std::move(history_);
   }
@@ -169,6 +177,7 @@ class FitRun {
       fmt::print(", validate on {} samples", params.validation_samples);
     }
     fmt::print("\n");
+    std::fflush(stdout);
   }
 
   void restore_rest() {
@@ -312,11 +321,22 @@ class FitRun {
     for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
       const std::span<const float> of_step = values.subspan(i * stride, width);
       means_->add(of_step, stack.examples[i]);
+      warn_of_nan(of_step[0]);
       if (stack.steps > 1) batch_begin(step_);
       batch_end(of_step, stack.examples[i]);
       ++step_;
       ++total_steps_;
     }
+  }
+
+  void warn_of_nan(float loss) {
+    if (warned_of_nan_ || std::isfinite(loss)) return;
+    warned_of_nan_ = true;
+    log_warning(
+        "fit: the loss is {} from batch {} of epoch {} on: look for nan or infinity in x, y and "
+        "the "
+        "weights, or a learning rate that is too large; callbacks::TerminateOnNaN() ends fit there",
+        std::isnan(loss) ? "nan" : "infinite", step_ + 1, epoch_ + 1);
   }
 
   void batch_begin(int64_t batch) {
@@ -377,6 +397,7 @@ class FitRun {
   int64_t step_ = 0;  // of the epoch
   int64_t total_steps_ = 0;
   bool stop_ = false;
+  bool warned_of_nan_ = false;
   std::optional<RunningMeans> means_;  // of the epoch
   History history_;
 };

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "systole/base/error.h"
+#include "systole/base/suggest.h"
+
 namespace systole::keras {
 
 // In the order in which Keras shows them. A callback may add to those of an epoch.
@@ -18,6 +21,18 @@ class Logs {
     return nullptr;
   }
   const double* find(std::string_view name) const { return const_cast<Logs*>(this)->find(name); }
+  // Errors: NOT_FOUND with the names there are.
+  double operator[](std::string_view name) const {
+    if (const double* const found = find(name)) return *found;
+    std::vector<std::string> names;
+    for (const auto& [key, value] : values_) names.push_back(key);
+    throw not_found("no value '{}' in the logs{}", name, did_you_mean(name, names));
+  }
+  // For literals: some compilers take logs["loss"] for a subscript of "loss" otherwise.
+  template <size_t Size>
+  double operator[](const char (&name)[Size]) const {
+    return (*this)[std::string_view(name)];
+  }
   void set(std::string name, double value) {
     if (double* const found = find(name)) {
       *found = value;

@@ -42,7 +42,8 @@ std::string bar_text(int64_t done, int64_t target) {
 
 std::string values_text(const Logs& logs) {
   std::string text;
-  for (const auto& [name, value] : logs) {
+  for (const auto& [name, given] : logs) {
+    const double value = std::isnan(given) ? std::abs(given) : given;  // without a sign
     text += std::abs(value) > 1e-3 ? fmt::format(" - {}: {:.4f}", name, value)
                                    : fmt::format(" - {}: {:.4e}", name, value);
   }

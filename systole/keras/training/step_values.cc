@@ -85,10 +85,13 @@ class ValuesBuilder {
     values_.add("loss", Output());
     for (size_t i = 0; i < names_.size(); ++i) add_loss(i);
     if (!loss_.valid()) {
-      throw invalid_argument(
-          "The model cannot be compiled because it has no loss to optimize: got no loss for "
-          "outputs {}",
-          fmt::join(names_, ", "));
+      if (context_.losses().empty() && !context_.abstract()) {
+        throw failed_precondition(
+            "The model was compiled without a loss: compile it with `.loss` for one of its outputs "
+            "({}), or call add_loss(), to train or evaluate it.",
+            fmt::join(names_, ", "));
+      }
+      loss_ = constant(0.0F);
     }
     for (size_t i = 0; i < names_.size(); ++i) add_metrics(i);
     values_.values[0] = loss_;
@@ -182,6 +185,20 @@ class ValuesBuilder {
   Output loss_;
 };
 
+// This replica's part of a loss of CallContext::add_loss().
+Output added_loss(const Output& added, const Output& example_mask) {
+  const Shape& shape = added.shape();
+  if (shape.rank() == 0) return added;
+  const int64_t batch = example_mask.shape()[0];
+  if (shape[0] != batch && shape[0] >= 0 && batch >= 0) {
+    throw invalid_argument(
+        "add_loss: got a loss of shape {} for a batch of {} examples, expected a scalar or a value "
+        "for each example",
+        sizes_text(shape), batch);
+  }
+  return weighted_mean(added, example_mask);
+}
+
 Output penalties(const ModelDefinition& model, CallContext& context) {
   Output total;
   for (const WeightPtr& weight : model.weights()) {
@@ -214,7 +231,9 @@ StepValues make_step_values(ModelDefinition& model, const CompileOptions& option
   if (const Output penalty = penalties(model, context); penalty.valid()) {
     loss = loss + penalty * (1.0 / static_cast<double>(replicas));
   }
-  for (const Output& added : context.losses()) loss = loss + added;
+  for (const Output& added : context.losses()) {
+    loss = loss + added_loss(added, tensors.example_mask);
+  }
   return values;
 }
 

@@ -37,7 +37,7 @@ using RunningMetricFn =
 
 // Builds them in the current graph: losses and metrics of the outputs, penalties on weights, and
 // what layers added to `context`. Without `running`, metrics as objects have the value of the step
-// alone. Errors: INVALID_ARGUMENT when no output has a loss; NOT_FOUND for
+// alone. Errors: FAILED_PRECONDITION when there is no loss at all; NOT_FOUND for
 // unknown metrics.
 StepValues make_step_values(ModelDefinition& model, const CompileOptions& options,
                             CallContext& context, const StepTensors& tensors, int64_t replicas,

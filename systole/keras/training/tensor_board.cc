@@ -106,6 +106,7 @@ class TensorBoardCallback : public Callback {
   }
 
   std::string save_state() const override {
+    if (writer_) writer_->flush();  // a run that continues from here does not write it again
     StateWriter state;
     state.number(static_cast<uint64_t>(batches_));
     state.number(static_cast<uint64_t>(examples_));

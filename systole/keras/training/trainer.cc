@@ -57,19 +57,36 @@ void check_prediction_rows(const ModelDefinition& model, const std::vector<Outpu
 
 // Warns if layers were frozen or unfrozen after compile(). As in Keras, the weights that were
 // trainable before stay so.
-void warn_of_changed_trainable(const ModelDefinition& model,
-                               const std::vector<WeightPtr>& collected) {
-  if (collected.empty() || model.trainable_weights() == collected) return;
+void warn_of_changed_trainable(const ModelDefinition& model, const CollectedTrainable* collected) {
+  if (collected == nullptr || model.trainable_weights() == collected->weights) return;
   log_once(LogLevel::warning,
            "model '{}': Discrepancy between trainable weights and collected trainable weights, did "
            "you set `model.trainable` without calling `model.compile` after ?",
            model.name());
 }
 
+void collect_layers(const LayerDefinition& layer, TrainableLayers& layers) {
+  layers.emplace(&layer, layer.trainable());
+  for (const auto& inner : layer.sublayers()) collect_layers(*inner, layers);
+}
+
 }  // namespace
 
-Trainer::Trainer(ModelDefinition& model, CompileOptions options, Placement placement)
-    : model_(model), options_(std::move(options)), placement_(std::move(placement)) {
+std::shared_ptr<const CollectedTrainable> collect_trainable(const ModelDefinition& model) {
+  const bool known = model.is_graph_network() ? !model.input_types().empty() : model.built();
+  if (!known) return nullptr;
+  auto collected = std::make_shared<CollectedTrainable>();
+  collected->weights = model.trainable_weights();
+  collect_layers(model, collected->layers);
+  return collected;
+}
+
+Trainer::Trainer(ModelDefinition& model, CompileOptions options, Placement placement,
+                 std::shared_ptr<const CollectedTrainable> trainable)
+    : model_(model),
+      options_(std::move(options)),
+      placement_(std::move(placement)),
+      trainable_(std::move(trainable)) {
   graph_.set_seed(0x6b65726173);  // draws are seeded by the layers; the session's state counts them
   session_ = std::make_unique<Session>(placement_.target, SessionConfig{.graph = &graph_});
 }
@@ -104,19 +121,27 @@ void Trainer::build_updates(CallContext& context, const Output& loss) {
     throw make_error(Code::failed_precondition,
                      "You must compile your model before training, with an optimizer.");
   }
+  const std::vector<WeightPtr>& weights = trainable_->weights;
+  if (weights.empty()) {
+    throw invalid_argument(
+        "model '{}': got no trainable weights, expected at least one to train: {}", model_.name(),
+        model_.weights().empty() ? "its layers have no weights"
+                                 : "all of its layers were frozen (trainable = false) when it was "
+                                   "compiled");
+  }
   std::vector<Output> values;
-  for (const WeightPtr& weight : trainable_) values.push_back(context.value(weight));
+  for (const WeightPtr& weight : weights) values.push_back(context.value(weight));
   const std::vector<Output> gradients = systole::gradients({loss}, values);
   std::vector<Parameter> parameters;
-  for (size_t i = 0; i < trainable_.size(); ++i) {
+  for (size_t i = 0; i < weights.size(); ++i) {
     if (!gradients[i].valid()) continue;
-    parameters.push_back({trainable_[i], replica_sum(gradients[i])});
+    parameters.push_back({weights[i], replica_sum(gradients[i])});
   }
   if (parameters.empty()) {
     throw invalid_argument(
         "No gradients provided for any variable: the loss depends on none of {} "
         "trainable weights",
-        trainable_.size());
+        weights.size());
   }
   options_.optimizer->add_updates(context, parameters);
 }
@@ -189,13 +214,14 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   CallContext context(
       phase == Phase::train, [this](const WeightPtr& weight) { return variable_of(weight); },
       placement_.replicas);
+  if (trainable_) context.set_trainable_layers(trainable_->layers);
   const std::vector<Output> outputs = model_.apply(context, x);
+  if (!trainable_) trainable_ = collect_trainable(model_);
   if (phase == Phase::predict) {
     program.fetches = outputs;
     add_targets(program, context, phase);
     return program;
   }
-  if (phase == Phase::train && trainable_.empty()) trainable_ = model_.trainable_weights();
   const auto targets = program.inputs.begin() + static_cast<std::ptrdiff_t>(shape.x.size());
   const auto weights = targets + static_cast<std::ptrdiff_t>(shape.y.size());
   StepValues values = make_step_values(
@@ -218,7 +244,7 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
 
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
   check_alone(phase);
-  if (phase == Phase::train) warn_of_changed_trainable(model_, trainable_);
+  if (phase == Phase::train) warn_of_changed_trainable(model_, trainable_.get());
   const std::string key = program_key(phase, shape);
   if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
   Program program = build(phase, shape);

@@ -100,16 +100,27 @@ struct Placement {
 
 enum class Phase : uint8_t { train, test, predict };
 
+// What compile() found trainable; layers that are frozen later are trained still. (Keras's
+// _collected_trainable_weights.) Shared by the trainers of a model.
+struct CollectedTrainable {
+  std::vector<WeightPtr> weights;
+  TrainableLayers layers;
+};
+// Null where the model's weights are not made yet.
+std::shared_ptr<const CollectedTrainable> collect_trainable(const ModelDefinition& model);
+
 // A program's inputs for K steps: [replicas, K, batch, ...] each, in the order x, y, sample
 // weights, example mask.
 class Trainer : public WeightHolder {
  public:
-  // `model` outlives it.
-  Trainer(ModelDefinition& model, CompileOptions options, Placement placement);
+  // `model` outlives it. `trainable`: null to collect it when the first program is made.
+  Trainer(ModelDefinition& model, CompileOptions options, Placement placement,
+          std::shared_ptr<const CollectedTrainable> trainable = nullptr);
   ~Trainer() override;
 
   const CompileOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
+  const std::shared_ptr<const CollectedTrainable>& trainable() const { return trainable_; }
   // "loss", then those of outputs and metrics, as Keras orders them. Known after prepare() of train
   // or test.
   const std::vector<std::string>& metrics_names() const { return metrics_names_; }
@@ -173,7 +184,7 @@ class Trainer : public WeightHolder {
   ModelDefinition& model_;
   CompileOptions options_;
   Placement placement_;
-  std::vector<WeightPtr> trainable_;  // when compiled
+  std::shared_ptr<const CollectedTrainable> trainable_;
   std::vector<std::string> metrics_names_;
   std::vector<bool> running_metrics_;
   std::map<std::string, std::pair<Variable, Variable>> metric_sums_;  // total and count, by name
