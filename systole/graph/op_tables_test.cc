@@ -27,11 +27,12 @@ TEST(OpTables, Updates) {
 }
 
 // Ops that mean something on several replicas alone: session/tpu_replicate_test.cc and
-// train/cross_shard_optimizer_test.cc run them.
+// train/cross_shard_optimizer_test.cc and sparse_gradients_test.cc run them.
 bool is_of_replicas(const OpDef& op) {
-  static const std::set<std::string_view> names = {
-      "AllToAll",           "CollectivePermute",   "CrossReplicaSum", "TPUReplicateMetadata",
-      "TPUReplicatedInput", "TPUReplicatedOutput", "XlaReplicaId"};
+  static const std::set<std::string_view> names = {"AllGather",          "AllToAll",
+                                                   "CollectivePermute",  "CrossReplicaSum",
+                                                   "TPUReplicatedInput", "TPUReplicateMetadata",
+                                                   "XlaReplicaId",       "TPUReplicatedOutput"};
   return names.contains(op.name);
 }
 

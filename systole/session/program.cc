@@ -58,7 +58,7 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
     num_replicas_ = num_replicas_of(graph, fetches, targets, key_.feeds);
     SpecializedProgram program = [&] {
       const tracing::Span lowering("lower the graph", tracing::Kind::compile);
-      return specialize(graph, fetches, targets, key_.feeds);
+      return specialize(graph, fetches, targets, key_.feeds, nullptr, num_replicas_);
     }();
     runtime::CompileOptions compile = options;
     if (num_replicas_ > 1) {

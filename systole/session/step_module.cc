@@ -22,7 +22,8 @@ SpecializedProgram specialize_step(const Graph& graph, const StepLoopOptions& op
   for (size_t i = 0; i < options.inputs.size(); ++i) {
     feeds.push_back({options.inputs[i], options.input_types[i]});
   }
-  SpecializedProgram step = specialize(graph, options.fetches, targets, feeds);
+  SpecializedProgram step =
+      specialize(graph, options.fetches, targets, feeds, nullptr, options.all_replicas());
   if (options.all_replicas() > 1) hlo::ReplicaStreams().run(*step.module);
   return step;
 }

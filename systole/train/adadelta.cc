@@ -28,6 +28,17 @@ AdadeltaOptimizer::AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptio
 }
 
 Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& variable) {
+  return update(gradient, {}, variable);
+}
+
+Operation AdadeltaOptimizer::apply_sparse(const Output&, const IndexedSlices& slices,
+                                          const Variable& variable) {
+  const IndexedSlices rows = sum_duplicates(slices);
+  return update(rows.values, rows.indices, variable);
+}
+
+Operation AdadeltaOptimizer::update(const Output& gradient, const Output& indices,
+                                    const Variable& variable) {
   const DType dtype = variable.dtype();
   return apply_adadelta(
       {.var = variable.handle(),
@@ -36,7 +47,8 @@ Operation AdadeltaOptimizer::apply(const Output& gradient, const Variable& varia
        .learning_rate = resolve_learning_rate(options_.learning_rate, dtype),
        .rho = options_.rho.resolve(dtype),
        .epsilon = options_.epsilon.resolve(dtype),
-       .gradient = gradient});
+       .gradient = gradient,
+       .indices = indices});
 }
 
 }  // namespace systole

@@ -15,10 +15,21 @@ AdagradOptimizer::AdagradOptimizer(Hyperparameter learning_rate, const AdagradOp
 }
 
 Operation AdagradOptimizer::apply(const Output& gradient, const Variable& variable) {
+  return update(gradient, {}, variable);
+}
+
+Operation AdagradOptimizer::apply_sparse(const Output&, const IndexedSlices& slices,
+                                         const Variable& variable) {
+  const IndexedSlices rows = sum_duplicates(slices);
+  return update(rows.values, rows.indices, variable);
+}
+
+Operation AdagradOptimizer::update(const Output& gradient, const Output& indices,
+                                   const Variable& variable) {
   const Variable accum =
       get_or_create_slot(variable, "accumulator", name(), initial_accumulator_value_);
   return apply_adagrad(variable.handle(), accum.handle(),
-                       resolve_learning_rate(learning_rate_, variable.dtype()), gradient);
+                       resolve_learning_rate(learning_rate_, variable.dtype()), gradient, indices);
 }
 
 }  // namespace systole

@@ -50,6 +50,30 @@ Operation AdamOptimizer::apply(const Output& gradient, const Variable& variable)
                      .gradient = gradient});
 }
 
+// Every row's moments decay, and every row moves by them.
+Operation AdamOptimizer::apply_sparse(const Output&, const IndexedSlices& slices,
+                                      const Variable& variable) {
+  const DType dtype = variable.dtype();
+  const IndexedSlices rows = sum_duplicates(slices);
+  const Variable m = get_or_create_slot(variable, "m", name(), 0);
+  const Variable v = get_or_create_slot(variable, "v", name(), 0);
+  const Output beta1 = options_.beta1.resolve(dtype);
+  const Output beta2 = options_.beta2.resolve(dtype);
+  const auto decay_and_add = [&](const Variable& slot, const Output& beta, const Output& values) {
+    const Operation decayed(slot.assign(slot.read_value() * beta).node());
+    const ControlDependencies after({decayed});
+    return resource_scatter_add(slot.handle(), {(1 - beta) * values, rows.indices});
+  };
+  const Operation new_m = decay_and_add(m, beta1, rows.values);
+  const Operation new_v = decay_and_add(v, beta2, square(rows.values));
+  const ControlDependencies after_slots({new_m, new_v});
+  const Output rate = resolve_learning_rate(options_.learning_rate, dtype) *
+                      sqrt(1 - cast(beta2_power_, dtype)) / (1 - cast(beta1_power_, dtype));
+  const Output step =
+      rate * m.read_value() / (sqrt(v.read_value()) + options_.epsilon.resolve(dtype));
+  return Operation(variable.assign_sub(step).node());
+}
+
 std::vector<Operation> AdamOptimizer::finish() {
   const DType dtype = beta1_power_.dtype();
   return {beta1_power_.assign(multiply(beta1_power_, options_.beta1.resolve(dtype))),

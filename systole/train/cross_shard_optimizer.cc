@@ -5,6 +5,7 @@
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/where_scope.h"
+#include "systole/train/replicas.h"
 
 namespace systole {
 namespace {
@@ -68,10 +69,11 @@ Operation CrossShardOptimizer::apply_gradients(
     const NameScope scope(name());
     const WhereScope where(gradient.node()->where());
     const tpu::CrossReplicaSumOptions groups{.group_assignment = options_.group_assignment};
-    Output sum = tpu::cross_replica_sum(gradient, groups);
+    Output sum = replica_sum_of_gradient(gradient, options_.group_assignment);
     if (options_.reduction == CrossShardOptimizerOptions::Reduction::MEAN) {
       const Tensor one = Tensor::full(gradient.dtype(), {}, 1);
-      sum = divide(sum, tpu::cross_replica_sum(one, groups));
+      const Output count = tpu::cross_replica_sum(one, groups);
+      sum = map_values(sum, [&](const Output& values) { return divide(values, count); });
     }
     reduced.push_back({sum, variable});
   }

@@ -22,6 +22,17 @@ FtrlOptimizer::FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& op
 }
 
 Operation FtrlOptimizer::apply(const Output& gradient, const Variable& variable) {
+  return update(gradient, {}, variable);
+}
+
+Operation FtrlOptimizer::apply_sparse(const Output&, const IndexedSlices& slices,
+                                      const Variable& variable) {
+  const IndexedSlices rows = sum_duplicates(slices);
+  return update(rows.values, rows.indices, variable);
+}
+
+Operation FtrlOptimizer::update(const Output& gradient, const Output& indices,
+                                const Variable& variable) {
   const DType dtype = variable.dtype();
   const auto number = [&](double value) { return Input(value).resolve(dtype); };
   const double first = options_.initial_accumulator_value;
@@ -32,7 +43,8 @@ Operation FtrlOptimizer::apply(const Output& gradient, const Variable& variable)
                      .l1 = number(options_.l1_regularization_strength),
                      .l2 = number(options_.l2_regularization_strength),
                      .learning_rate_power = number(options_.learning_rate_power),
-                     .gradient = gradient});
+                     .gradient = gradient,
+                     .indices = indices});
 }
 
 }  // namespace systole

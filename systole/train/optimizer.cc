@@ -76,7 +76,9 @@ Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& gra
   for (const auto& [gradient, variable] : grads_and_vars) {
     if (!gradient.valid()) continue;
     const NameScope update_scope("update_" + variable.name());
-    updates.push_back(apply(gradient, variable));
+    const auto slices = indexed_slices(gradient);
+    updates.push_back(slices ? apply_sparse(gradient, *slices, variable)
+                             : apply(gradient, variable));
   }
   {
     const ControlDependencies after_updates(updates);
@@ -86,6 +88,11 @@ Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& gra
   const ControlDependencies after_all(updates);
   const Variable& step = options.global_step;
   return step.assign_add(Tensor::full(step.dtype(), {}, 1));
+}
+
+Operation Optimizer::apply_sparse(const Output& gradient, const IndexedSlices& /*slices*/,
+                                  const Variable& variable) {
+  return apply(gradient, variable);
 }
 
 Variable Optimizer::slot(const Variable& variable, std::string_view slot_name) const {

@@ -12,6 +12,7 @@
 
 #include "systole/graph/api/graph.h"
 #include "systole/graph/api/variable.h"
+#include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {
 
@@ -45,8 +46,12 @@ inline constexpr std::string_view kLearningRates = "learning_rates";
 // optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
 using Hyperparameter = Input;
 
-// Builds the update of variables from a loss. Slots are variables of the graph of the first
-// gradients, with TensorFlow's names ("w/Momentum"). Copies share slots. Not thread-safe.
+// Builds the update of variables from a loss. A variable that is read by gather() along its first
+// axis alone is updated row by row: Momentum, RMSProp, Adagrad, Adadelta and Ftrl leave rows that a
+// batch does not use, and their slots, as they are. Adam lets the moments of such rows decay and
+// moves the rows by them. (TensorFlow's updates of IndexedSlices) Slots are variables of the graph
+// of the first gradients, with TensorFlow's names ("w/Momentum"). Copies share slots. Not
+// thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -90,6 +95,11 @@ class Optimizer {
   virtual void prepare(const std::vector<Variable>& variables) { static_cast<void>(variables); }
   // Returns the update of one variable.
   virtual Operation apply(const Output& gradient, const Variable& variable) = 0;
+  // Returns the update of one variable whose gradient is rows (graph/gradients/indexed_slices.h),
+  // of which some may have the same index. `gradient` is the tensor of the rows; unless an
+  // optimizer does otherwise it is applied.
+  virtual Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                                 const Variable& variable);
   // Returns operations to run after all updates (Adam's powers).
   virtual std::vector<Operation> finish() { return {}; }
 
@@ -119,6 +129,8 @@ class GradientDescentOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
   Hyperparameter learning_rate_;
@@ -138,8 +150,12 @@ class MomentumOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
+  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+
   Hyperparameter learning_rate_;
   Hyperparameter momentum_;
   bool use_nesterov_;
@@ -159,8 +175,12 @@ class AdagradOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
+  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+
   Hyperparameter learning_rate_;
   double initial_accumulator_value_;
 };
@@ -182,8 +202,12 @@ class AdadeltaOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
+  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+
   AdadeltaOptions options_;
 };
 
@@ -204,8 +228,12 @@ class FtrlOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
+  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+
   Hyperparameter learning_rate_;
   FtrlOptions options_;
 };
@@ -229,6 +257,8 @@ class AdamOptimizer : public Optimizer {
  protected:
   void prepare(const std::vector<Variable>& variables) override;
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
   std::vector<Operation> finish() override;
 
  private:
@@ -244,7 +274,7 @@ struct RMSPropOptions {
   bool centered = false;
   std::string name = "RMSProp";
 };
-// (tf.train.RMSPropOptimizer) Slots "rms" (starts at 1), "momentum", and "mg" when centered.
+// (tf.train.RMSPropOptimizer) Slots "rms" (starts at 1), "mg" when centered, and "momentum".
 class RMSPropOptimizer : public Optimizer {
  public:
   explicit RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options = {});
@@ -253,8 +283,12 @@ class RMSPropOptimizer : public Optimizer {
 
  protected:
   Operation apply(const Output& gradient, const Variable& variable) override;
+  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
+                         const Variable& variable) override;
 
  private:
+  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+
   Hyperparameter learning_rate_;
   RMSPropOptions options_;
 };

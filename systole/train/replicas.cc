@@ -2,7 +2,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/tpu_collectives.h"
+#include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {
 
@@ -12,6 +12,14 @@ Output replica_sum(const Output& x) { return tpu::cross_replica_sum(x); }
 Output replica_mean(const Output& x) {
   const Output count = tpu::cross_replica_sum(ones({}, x.dtype()));
   return replica_sum(x) / count;
+}
+
+Output replica_sum_of_gradient(const Output& gradient, const tpu::GroupAssignment& groups) {
+  const tpu::CrossReplicaSumOptions options{.group_assignment = groups};
+  const auto slices = indexed_slices(gradient);
+  if (!slices) return tpu::cross_replica_sum(gradient, options);
+  return with_slices(gradient, {tpu::all_gather(slices->values, options),
+                                tpu::all_gather(slices->indices, options)});
 }
 
 }  // namespace systole

@@ -15,25 +15,39 @@ RMSPropOptimizer::RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOp
 }
 
 std::vector<std::string> RMSPropOptimizer::slot_names() const {
-  if (options_.centered) return {"rms", "momentum", "mg"};
+  if (options_.centered) return {"rms", "mg", "momentum"};
   return {"rms", "momentum"};
 }
 
 Operation RMSPropOptimizer::apply(const Output& gradient, const Variable& variable) {
+  return update(gradient, {}, variable);
+}
+
+Operation RMSPropOptimizer::apply_sparse(const Output&, const IndexedSlices& slices,
+                                         const Variable& variable) {
+  const IndexedSlices rows = sum_duplicates(slices);
+  return update(rows.values, rows.indices, variable);
+}
+
+Operation RMSPropOptimizer::update(const Output& gradient, const Output& indices,
+                                   const Variable& variable) {
   const DType dtype = variable.dtype();
-  RMSPropInputs inputs{
+  // TensorFlow's order, which names the slots in checkpoints: rms, mg, momentum.
+  const Output mean_square = get_or_create_slot(variable, "rms", name(), 1).handle();
+  Output mean_gradient;
+  if (options_.centered) mean_gradient = get_or_create_slot(variable, "mg", name(), 0).handle();
+  const RMSPropInputs inputs{
       .var = variable.handle(),
-      .mean_square = get_or_create_slot(variable, "rms", name(), 1).handle(),
+      .mean_square = mean_square,
       .momentum_slot = get_or_create_slot(variable, "momentum", name(), 0).handle(),
-      .mean_gradient = {},
+      .mean_gradient = mean_gradient,
       .learning_rate = resolve_learning_rate(learning_rate_, dtype),
       .rho = options_.decay.resolve(dtype),
       .momentum = options_.momentum.resolve(dtype),
       .epsilon = options_.epsilon.resolve(dtype),
-      .gradient = gradient};
-  if (!options_.centered) return apply_rms_prop(inputs);
-  inputs.mean_gradient = get_or_create_slot(variable, "mg", name(), 0).handle();
-  return apply_centered_rms_prop(inputs);
+      .gradient = gradient,
+      .indices = indices};
+  return options_.centered ? apply_centered_rms_prop(inputs) : apply_rms_prop(inputs);
 }
 
 }  // namespace systole

@@ -136,7 +136,7 @@ void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
   if (!model.spec.train_op.valid()) return;
   if (std::max(options.replicas, options.reference_replicas) == 1) return;
   for (const Node* node : nodes) {
-    if (node->op_name() == "CrossReplicaSum") return;
+    if (node->op_name() == "CrossReplicaSum" || node->op_name() == "AllGather") return;
   }
   found.push_back({.what = "CrossShardOptimizer must be used for model training on TPUs.",
                    .fix = "wrap the optimizer: CrossShardOptimizer(optimizer)"});

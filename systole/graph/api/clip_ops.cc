@@ -4,6 +4,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {
 namespace {
@@ -21,7 +22,8 @@ Output global_norm(const std::vector<Output>& t_list, const NameOptions& options
   const CompositionScope scope(where_of(t_list), options.name, "global_norm");
   std::vector<Output> halves;
   for (const Output& t : t_list) {
-    if (t.valid()) halves.push_back(l2_loss(t));
+    const auto slices = indexed_slices(t);
+    if (t.valid()) halves.push_back(l2_loss(slices ? slices->values : t));
   }
   if (halves.empty()) {
     throw invalid_argument("global_norm: tensors, got none, expected at least one");
@@ -40,7 +42,8 @@ std::pair<std::vector<Output>, Output> clip_by_global_norm(const std::vector<Out
   const Output factor = where_v2(is_finite(norm), scale, std::numeric_limits<double>::quiet_NaN());
   std::vector<Output> clipped;
   for (const Output& t : t_list) {
-    clipped.push_back(t.valid() ? t * cast(factor, t.dtype()) : t);
+    const auto scaled = [&](const Output& values) { return values * cast(factor, t.dtype()); };
+    clipped.push_back(t.valid() ? map_values(t, scaled) : t);
   }
   return {std::move(clipped), norm};
 }
@@ -50,6 +53,10 @@ std::pair<std::vector<Output>, Output> clip_by_global_norm(const std::vector<Out
 Output clip_by_norm(const Input& t, const Input& clip_norm, const ClipByNormOptions& options) {
   const CompositionScope scope(t, options.name, "clip_by_norm");
   const Output value = resolve_as("clip_by_norm", t, DTypeClass::floating);
+  if (const auto slices = indexed_slices(value)) {
+    const Output clipped = clip_by_norm(slices->values, clip_norm, {.axes = options.axes});
+    return with_slices(value, {clipped, slices->indices});
+  }
   const Output limit = resolve("clip_by_norm", clip_norm, value.dtype());
   const Output sum = reduce_sum(square(value), {.axis = options.axes, .keepdims = true});
   const Output positive = sum > 0;

@@ -131,33 +131,6 @@ Output scatter_nd(const Input& indices, const Input& updates, const ShapeInput& 
   return reshape(sums, sizes, scope.result());
 }
 
-Output unsorted_segment_sum(const Input& data, const Input& segment_ids, int64_t num_segments,
-                            const NameOptions& options) {
-  constexpr std::string_view kOp = "UnsortedSegmentSum";
-  const CompositionScope scope(data, options.name, kOp);
-  const Output x = resolve(kOp, data);
-  const Output ids = resolve(kOp, segment_ids);
-  with_op(kOp, data.where(), [&] {
-    if (num_segments < 1) {
-      throw invalid_argument("num_segments, got {}, expected at least 1", num_segments);
-    }
-    bool fits = is_integer(ids.dtype()) && ids.shape().rank() <= x.shape().rank();
-    for (int i = 0; fits && i < ids.shape().rank(); ++i) {
-      fits = Shape{ids.shape()[i]}.compatible_with({x.shape()[i]});
-    }
-    if (fits) return;
-    throw invalid_argument("segment_ids, got {}, expected integers of the first sizes of {}",
-                           ids.type(), x.type());
-  });
-  const int joined = ids.shape().rank();
-  const Output rows = joined == 0 ? expand_dims(x, 0) : first_axes_joined(x, joined);
-  const Output numbers = reshape(ids, {-1});
-  const Output kept = logical_and(greater_equal(numbers, 0), less(to_int64(numbers), num_segments));
-  std::vector<Output> sizes = sizes_between(x, joined, x.shape().rank());
-  sizes.insert(sizes.begin(), int_constant(num_segments));
-  return identity(gather_grad(rows_or_zeros(kept, rows), numbers, stack(sizes), 0), scope.result());
-}
-
 Output reverse_sequence(const Input& input, const Input& seq_lengths,
                         const ReverseSequenceOptions& options) {
   constexpr std::string_view kOp = "ReverseSequence";

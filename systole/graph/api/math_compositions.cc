@@ -4,6 +4,7 @@
 
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {
 namespace {
@@ -54,6 +55,14 @@ Output clip_by_value(const Input& t, const Input& clip_value_min, const Input& c
   const CompositionScope scope(t, options.name, "clip_by_value");
   const Output value =
       resolve("clip_by_value", t, common_dtype({t, clip_value_min, clip_value_max}));
+  const auto slices = indexed_slices(value);
+  const auto is_scalar = [&](const Input& limit) {
+    return resolve("clip_by_value", limit, value.dtype()).shape().rank() == 0;
+  };
+  if (slices && is_scalar(clip_value_min) && is_scalar(clip_value_max)) {
+    const Output clipped = clip_by_value(slices->values, clip_value_min, clip_value_max);
+    return with_slices(value, {clipped, slices->indices});
+  }
   const Output clipped = maximum(minimum(value, clip_value_max), clip_value_min, scope.result());
   if (clipped.shape().rank() == value.shape().rank() &&
       clipped.shape().compatible_with(value.shape()))

@@ -25,6 +25,10 @@ struct CrossReplicaSumOptions {
 // them. Gradient: the sum of the gradients.
 Output cross_replica_sum(const Input& x, const CrossReplicaSumOptions& options = {});
 
+// The rows of x of all replicas of a group, one after the other in the order of the replicas: the
+// same for each of them. No gradient.
+Output all_gather(const Input& x, const CrossReplicaSumOptions& options = {});
+
 struct AllToAllOptions {
   int64_t concat_dimension = 0;
   int64_t split_dimension = 0;

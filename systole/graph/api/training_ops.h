@@ -1,6 +1,8 @@
 // The update rules of optimizers, one op each, named and computed as TensorFlow's resource ops.
 // Users call train/optimizer.h; these are what it builds. Every `handle` is a Variable::handle();
-// scalars have the variable's dtype; `gradient` has its type. Each assigns and returns nothing.
+// scalars have the variable's dtype; `gradient` has its type, or with valid `indices` [n] is n
+// rows, of which no other row of the variable and its slots is touched. REQUIRES: no index occurs
+// twice; -1 is no row. Each assigns and returns nothing.
 #pragma once
 
 #include "systole/graph/api/graph.h"
@@ -13,15 +15,17 @@ Operation apply_gradient_descent(Output var, Output learning_rate, Output gradie
 // accum = momentum * accum + gradient; var -= learning_rate * accum
 // Nesterov: var -= learning_rate * (gradient + momentum * accum)
 Operation apply_momentum(Output var, Output accum, Output learning_rate, Output gradient,
-                         Output momentum, bool use_nesterov);
+                         Output momentum, bool use_nesterov, const Output& indices = {});
 
 // accum += gradient^2; var -= learning_rate * gradient / sqrt(accum)
-Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient);
+Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient,
+                        const Output& indices = {});
 
 struct AdadeltaInputs {
   Output var, accum, accum_update;  // handles
   Output learning_rate, rho, epsilon;
   Output gradient;
+  Output indices = {};
 };
 // accum += (1 - rho)(g^2 - accum); update = g * sqrt(accum_update + epsilon) / sqrt(accum +
 // epsilon); accum_update += (1 - rho)(update^2 - accum_update); var -= learning_rate * update
@@ -32,6 +36,7 @@ struct FtrlInputs {
   Output var, accum, linear;  // handles
   Output learning_rate, l1, l2, learning_rate_power;
   Output gradient;
+  Output indices = {};
 };
 // With a = accum ^ -learning_rate_power, before and after accum += g^2:
 // linear += g - (a' - a) / learning_rate * var;
@@ -55,6 +60,7 @@ struct RMSPropInputs {
   Output mean_gradient;                    // handle, of the centered form only
   Output learning_rate, rho, momentum, epsilon;
   Output gradient;
+  Output indices = {};
 };
 // ms += (1 - rho)(g^2 - ms); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); var -=
 // mom

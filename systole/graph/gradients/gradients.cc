@@ -8,6 +8,7 @@
 #include "systole/graph/api/where_scope.h"
 #include "systole/graph/gradients/blocks_gradient.h"
 #include "systole/graph/gradients/custom_gradient.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/op_def.h"
 
 namespace systole {
@@ -112,7 +113,7 @@ class Backpropagation {
     const auto it = gradients_.find(output);
     if (it == gradients_.end()) return {};
     std::vector<Output>& terms = it->second;
-    if (terms.size() > 1) terms = {graph_.add_node("AddN", terms)->output()};
+    if (terms.size() > 1) terms = {added_up(output, terms)};
     return terms[0];
   }
 
@@ -150,6 +151,14 @@ class Backpropagation {
   bool leads_back(const Output& input) const {
     if (!carries_gradient(input)) return false;
     return wanted_.contains(input) || (!stopped(input) && needed_.contains(input.node()));
+  }
+
+  // A variable that several lookups read gets the rows of all.
+  Output added_up(const Output& output, const std::vector<Output>& terms) {
+    if (output.dtype() == DType::resource || output.node()->op_name() == "ReadVariableOp") {
+      if (const auto joined = joined_slices(terms)) return *joined;
+    }
+    return graph_.add_node("AddN", terms)->output();
   }
 
   void visit(Node& node) {

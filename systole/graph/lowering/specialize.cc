@@ -27,8 +27,12 @@ struct Frame {
 class Specializer final : public Lowering {
  public:
   Specializer(const Graph& graph, std::span<const Output> fetches, std::span<Node* const> targets,
-              std::span<const Feed> feeds, bool* wants_value)
-      : graph_(graph), fetches_(fetches), feeds_(feeds), wants_value_(wants_value) {
+              std::span<const Feed> feeds, bool* wants_value, int64_t num_replicas)
+      : graph_(graph),
+        fetches_(fetches),
+        feeds_(feeds),
+        wants_value_(wants_value),
+        num_replicas_(num_replicas) {
     check_feeds();
     std::unordered_set<Output> fed;
     for (const Feed& feed : feeds) fed.insert(feed.output);
@@ -113,6 +117,8 @@ class Specializer final : public Lowering {
     for (const Output& result : function.results()) results.push_back(frame.values[result]);
     return results;
   }
+
+  int64_t num_replicas() const override { return num_replicas_; }
 
   bool needed(int output) const override {
     return frame_->plan->needed.contains(frame_->node->output(output));
@@ -298,6 +304,7 @@ class Specializer final : public Lowering {
   std::span<const Output> fetches_;
   std::span<const Feed> feeds_;
   bool* wants_value_;
+  int64_t num_replicas_;
   Plan plan_;
   SpecializedProgram program_;
   hlo::Computation* main_ = nullptr;
@@ -317,8 +324,8 @@ class Specializer final : public Lowering {
 
 SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
                               std::span<Node* const> targets, std::span<const Feed> feeds,
-                              bool* wants_value) {
-  return Specializer(graph, fetches, targets, feeds, wants_value).run();
+                              bool* wants_value, int64_t num_replicas) {
+  return Specializer(graph, fetches, targets, feeds, wants_value, num_replicas).run();
 }
 
 }  // namespace systole

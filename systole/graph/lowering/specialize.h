@@ -45,10 +45,11 @@ struct SpecializedProgram {
 // feed whose type does not fit; a dimension that stays unknown; a value that must be a constant and
 // is not. UNIMPLEMENTED: an op without lowering (string and IO ops run on the host).
 // `wants_value`, where it is not null, is set when an op asked for a constant and got none: a
-// caller that catches an error then may try again with Feed::value.
+// caller that catches an error then may try again with Feed::value. `num_replicas`: of all
+// processes that will run the program together.
 SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
                               std::span<Node* const> targets, std::span<const Feed> feeds,
-                              bool* wants_value = nullptr);
+                              bool* wants_value = nullptr, int64_t num_replicas = 1);
 
 // The state of one specialisation, as ops' lowerings see it. Ops without functions use the first
 // five methods at most.
@@ -69,6 +70,8 @@ class Lowering {
   // value.
   virtual std::vector<hlo::Value> lower_function(const Graph& function, hlo::Builder& b,
                                                  std::span<const hlo::Value> arguments) = 0;
+  // How many replicas will run the program.
+  virtual int64_t num_replicas() const = 0;
   // True when something in this program uses this output of the node that is being lowered.
   virtual bool needed(int output) const = 0;
 

@@ -2,6 +2,7 @@
 
 #include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
 
@@ -143,6 +144,28 @@ void add_sums(std::vector<OpCase>& cases) {
       Tensor::of<float>({3}, {4, 9, 0}));
 }
 
+// Of gradients that are rows of a table.
+void add_rows_of_tables(std::vector<OpCase>& cases) {
+  cases.push_back({.name = "unique",
+                   .build =
+                       [](auto& x) {
+                         return Graph::current()
+                             .add_node("Unique", {x[0]}, {{"out_idx", DType::s32}})
+                             ->outputs();
+                       },
+                   .inputs = {Tensor::of<int64_t>({6}, {5, 3, 5, 0, 3, 5})},
+                   .expected = {Tensor::of<int64_t>({6}, {5, 3, -1, 0, -1, -1}),
+                                Tensor::of<int32_t>({6}, {0, 1, 0, 3, 1, 0})},
+                   .gradient = false});
+  cases.push_back({.name = "replace_rows",
+                   .build = [](auto& x) { return replace_rows(x[0], x[1], x[2]); },
+                   .inputs = {Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}),
+                              Tensor::of<int32_t>({3}, {2, -1, 0}),
+                              Tensor::of<float>({3, 2}, {10, 20, 30, 40, 50, 60})},
+                   .expected = {Tensor::of<float>({3, 2}, {50, 60, 3, 4, 10, 20})},
+                   .gradient = false});
+}
+
 void add_sequences(std::vector<OpCase>& cases) {
   const int64_t lengths[] = {3, 0, 9};
   const auto back = [=](int64_t example, int64_t step) {
@@ -267,6 +290,7 @@ std::vector<OpCase> array_function_cases() {
   add_pixels(cases);
   add_positions(cases);
   add_sums(cases);
+  add_rows_of_tables(cases);
   add_sequences(cases);
   add_patterns(cases);
   add_errors(cases);

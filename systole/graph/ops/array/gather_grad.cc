@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/dtype_class.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -66,6 +67,38 @@ std::vector<Output> gather_grad_gradient(GradientContext& c) {
   return {gather(c.grad(), c.input(kGatherGradIndices), {.axis = c.attr<int64_t>("axis")}), {}, {}};
 }
 
+// Along the first axis, TensorFlow's sum of segments of the params' number.
+void export_gather_grad(ExportContext& c) {
+  const Node& node = c.node;
+  const DType sizes = node.input(kGatherGradParamsShape).dtype();
+  const DType indices = node.input(kGatherGradIndices).dtype();
+  const std::vector<std::string> inputs = c.inputs();
+  const DType dtype = node.input(kGatherGradGradient).dtype();
+  const auto rank = static_cast<int>(node.input(kGatherGradParamsShape).shape()[0]);
+  c.in_tensorflow = checked_axis(node.attr<int64_t>("axis"), rank) == 0;
+  if (!c.in_tensorflow) {
+    c.records.push_back({"GatherGrad",
+                         node.name(),
+                         inputs,
+                         {{"axis", node.attr<int64_t>("axis")},
+                          {"T", dtype},
+                          {"Tindices", indices},
+                          {"Tshape", sizes}}});
+    return;
+  }
+  const std::string zero = c.add_constant(node.name() + "/first", Tensor(int32_t{0}));
+  const std::string count = node.name() + "/num_segments";
+  c.records.push_back({"GatherV2",
+                       count,
+                       {inputs[kGatherGradParamsShape], zero, zero},
+                       {{"Tparams", sizes}, {"Tindices", DType::s32}, {"Taxis", DType::s32}}});
+  c.records.push_back({"UnsortedSegmentSum",
+                       node.name(),
+                       {inputs[kGatherGradGradient], inputs[kGatherGradIndices],
+                        c.reference_record(count, "output")},
+                       {{"T", dtype}, {"Tindices", indices}, {"Tnumsegments", sizes}}});
+}
+
 }  // namespace
 
 Output gather_grad(Output gradient, Output indices, Output params_shape, int64_t axis) {
@@ -88,7 +121,7 @@ const OpDef op_gather_grad{
     .infer = infer_gather_grad,
     .lower = lower_gather_grad,
     .gradient = gather_grad_gradient,
-    .tensorflow = TensorFlowOp::none,
+    .export_node = export_gather_grad,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,6 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
@@ -19,7 +20,8 @@ std::vector<hlo::Value> lower_cast(LowerContext& c) {
 
 std::vector<Output> cast_gradient(GradientContext& c) {
   const DType from = c.input(0).dtype();
-  return {is_floating(from) ? cast(c.grad(), from) : Output()};
+  if (!is_floating(from)) return {Output()};
+  return {map_values(c.grad(), [&](const Output& grad) { return cast(grad, from); })};
 }
 
 }  // namespace

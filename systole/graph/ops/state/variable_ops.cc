@@ -31,6 +31,20 @@ std::vector<TensorType> infer_assignment(const InferContext& c) {
   return {};
 }
 
+void check_rows(const InferContext& c, const Node& handle, int indices, int rows) {
+  const TensorType variable = variable_type(handle);
+  const TensorType& numbers = c.input(indices);
+  if (variable.shape.rank() < 1 || !is_integer(numbers.dtype) || numbers.shape.rank() != 1) {
+    throw invalid_argument("indices for variable '{}' of {}, got {}, expected a vector of integers",
+                           handle.name(), variable, numbers);
+  }
+  TensorType wanted = variable;
+  wanted.shape.set_dim(0, numbers.shape[0]);
+  const TensorType& got = c.input(rows);
+  if (got.dtype == wanted.dtype && got.shape.compatible_with(wanted.shape)) return;
+  throw invalid_argument("rows for variable '{}', got {}, expected {}", handle.name(), got, wanted);
+}
+
 std::vector<hlo::Value> lower_assignment(LowerContext& c, hlo::Opcode combine) {
   const Node& variable = variable_node(c.node.input(0));
   const hlo::Value before = c.lowering.read_variable(variable, /*at_start=*/false);

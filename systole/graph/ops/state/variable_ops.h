@@ -17,6 +17,10 @@ TensorType variable_type(const Node& handle);
 // Inference of (handle, value) for an op that assigns.
 std::vector<TensorType> infer_assignment(const InferContext& c);
 
+// Checks that input `indices` are integers [n] and input `rows` as many rows of the variable.
+// Errors: INVALID_ARGUMENT.
+void check_rows(const InferContext& c, const Node& handle, int indices, int rows);
+
 // Lowering of (handle, value) for an op that assigns: the variable's value so far and `value`
 // combined by a binary opcode.
 std::vector<hlo::Value> lower_assignment(LowerContext& c, hlo::Opcode combine);

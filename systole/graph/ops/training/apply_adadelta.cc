@@ -1,5 +1,6 @@
 #include "systole/graph/api/training_ops.h"
 #include "systole/graph/ops/training/training_common.h"
+#include "systole/graph/ops/training/update_rules.h"
 
 namespace systole {
 namespace {
@@ -14,8 +15,14 @@ enum : int {
   kApplyAdadeltaGradient
 };
 
+}  // namespace
+
+std::vector<TensorType> infer_apply_adadelta(const InferContext& c) {
+  return infer_update(c, /*num_handles=*/3, kApplyAdadeltaGradient);
+}
+
 std::vector<hlo::Value> lower_apply_adadelta(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyAdadeltaGradient);
   hlo::Builder& b = c.b;
   const hlo::Value gradient = u.tensor(kApplyAdadeltaGradient);
   const hlo::Value forgotten = u.complement(u.scalar(kApplyAdadeltaRho));
@@ -35,12 +42,10 @@ std::vector<hlo::Value> lower_apply_adadelta(LowerContext& c) {
   return {};
 }
 
-}  // namespace
-
 Operation apply_adadelta(const AdadeltaInputs& i) {
-  return Graph::current().add_node(
-      "ResourceApplyAdadelta",
-      {i.var, i.accum, i.accum_update, i.learning_rate, i.rho, i.epsilon, i.gradient});
+  return add_update("ResourceApplyAdadelta",
+                    {i.var, i.accum, i.accum_update, i.learning_rate, i.rho, i.epsilon, i.gradient},
+                    kApplyAdadeltaGradient, i.indices);
 }
 
 namespace ops {
@@ -51,10 +56,7 @@ const OpDef op_apply_adadelta{
     .inputs =
         "var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, "
         "grad: T",
-    .infer =
-        [](const InferContext& c) {
-          return infer_update(c, /*num_handles=*/3, kApplyAdadeltaGradient);
-        },
+    .infer = infer_apply_adadelta,
     .lower = lower_apply_adadelta,
     .stateful = true,
 };

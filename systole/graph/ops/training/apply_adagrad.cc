@@ -1,5 +1,6 @@
 #include "systole/graph/api/training_ops.h"
 #include "systole/graph/ops/training/training_common.h"
+#include "systole/graph/ops/training/update_rules.h"
 
 namespace systole {
 namespace {
@@ -11,8 +12,14 @@ enum : int {
   kApplyAdagradGradient
 };
 
+}  // namespace
+
+std::vector<TensorType> infer_apply_adagrad(const InferContext& c) {
+  return infer_update(c, /*num_handles=*/2, kApplyAdagradGradient);
+}
+
 std::vector<hlo::Value> lower_apply_adagrad(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyAdagradGradient);
   const hlo::Value gradient = u.tensor(kApplyAdagradGradient);
   const hlo::Value accum =
       c.b.add(u.variable(kApplyAdagradAccum), c.b.multiply(gradient, gradient));
@@ -23,11 +30,10 @@ std::vector<hlo::Value> lower_apply_adagrad(LowerContext& c) {
   return {};
 }
 
-}  // namespace
-
-Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient) {
-  return Graph::current().add_node("ResourceApplyAdagrad", {var, accum, learning_rate, gradient},
-                                   {{"update_slots", true}});
+Operation apply_adagrad(Output var, Output accum, Output learning_rate, Output gradient,
+                        const Output& indices) {
+  return add_update("ResourceApplyAdagrad", {var, accum, learning_rate, gradient},
+                    kApplyAdagradGradient, indices, {{"update_slots", true}});
 }
 
 namespace ops {
@@ -37,10 +43,7 @@ const OpDef op_apply_adagrad{
     .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
     .inputs = "var: resource, accum: resource, lr: T, grad: T",
     .attrs = "update_slots: bool = true",
-    .infer =
-        [](const InferContext& c) {
-          return infer_update(c, /*num_handles=*/2, kApplyAdagradGradient);
-        },
+    .infer = infer_apply_adagrad,
     .lower = lower_apply_adagrad,
     .stateful = true,
 };

@@ -18,7 +18,7 @@ enum : int {
 };
 
 std::vector<hlo::Value> lower_apply_adam(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyAdamGradient);
   hlo::Builder& b = c.b;
   const hlo::Value gradient = u.tensor(kApplyAdamGradient);
   const hlo::Value m = u.move_towards(u.variable(kApplyAdamM), gradient,

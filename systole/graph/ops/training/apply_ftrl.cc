@@ -1,6 +1,7 @@
 #include "systole/graph/api/training_ops.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/training/training_common.h"
+#include "systole/graph/ops/training/update_rules.h"
 
 namespace systole {
 namespace {
@@ -16,8 +17,14 @@ enum : int {
   kApplyFtrlPower
 };
 
+}  // namespace
+
+std::vector<TensorType> infer_apply_ftrl(const InferContext& c) {
+  return infer_update(c, /*num_handles=*/3, kApplyFtrlGradient);
+}
+
 std::vector<hlo::Value> lower_apply_ftrl(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyFtrlGradient);
   hlo::Builder& b = c.b;
   const hlo::Value gradient = u.tensor(kApplyFtrlGradient);
   const hlo::Value var = u.variable(kApplyFtrlVar);
@@ -46,12 +53,11 @@ std::vector<hlo::Value> lower_apply_ftrl(LowerContext& c) {
   return {};
 }
 
-}  // namespace
-
 Operation apply_ftrl(const FtrlInputs& i) {
-  return Graph::current().add_node(
+  return add_update(
       "ResourceApplyFtrl",
-      {i.var, i.accum, i.linear, i.gradient, i.learning_rate, i.l1, i.l2, i.learning_rate_power});
+      {i.var, i.accum, i.linear, i.gradient, i.learning_rate, i.l1, i.l2, i.learning_rate_power},
+      kApplyFtrlGradient, i.indices);
 }
 
 namespace ops {
@@ -62,10 +68,7 @@ const OpDef op_apply_ftrl{
     .inputs =
         "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
         "lr_power: T",
-    .infer =
-        [](const InferContext& c) {
-          return infer_update(c, /*num_handles=*/3, kApplyFtrlGradient);
-        },
+    .infer = infer_apply_ftrl,
     .lower = lower_apply_ftrl,
     .stateful = true,
 };

@@ -11,7 +11,7 @@ enum : int {
 };
 
 std::vector<hlo::Value> lower_apply_gradient_descent(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyGradientDescentGradient);
   u.assign(kApplyGradientDescentVar,
            c.b.subtract(u.variable(kApplyGradientDescentVar),
                         c.b.multiply(u.scalar(kApplyGradientDescentLearningRate),

@@ -1,5 +1,6 @@
 #include "systole/graph/api/training_ops.h"
 #include "systole/graph/ops/training/training_common.h"
+#include "systole/graph/ops/training/update_rules.h"
 
 namespace systole {
 namespace {
@@ -12,8 +13,14 @@ enum : int {
   kApplyMomentumMomentum
 };
 
+}  // namespace
+
+std::vector<TensorType> infer_apply_momentum(const InferContext& c) {
+  return infer_update(c, /*num_handles=*/2, kApplyMomentumGradient);
+}
+
 std::vector<hlo::Value> lower_apply_momentum(LowerContext& c) {
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, kApplyMomentumGradient);
   const hlo::Value momentum = u.scalar(kApplyMomentumMomentum);
   const hlo::Value gradient = u.tensor(kApplyMomentumGradient);
   const hlo::Value accum =
@@ -27,13 +34,10 @@ std::vector<hlo::Value> lower_apply_momentum(LowerContext& c) {
   return {};
 }
 
-}  // namespace
-
 Operation apply_momentum(Output var, Output accum, Output learning_rate, Output gradient,
-                         Output momentum, bool use_nesterov) {
-  return Graph::current().add_node("ResourceApplyMomentum",
-                                   {var, accum, learning_rate, gradient, momentum},
-                                   {{"use_nesterov", use_nesterov}});
+                         Output momentum, bool use_nesterov, const Output& indices) {
+  return add_update("ResourceApplyMomentum", {var, accum, learning_rate, gradient, momentum},
+                    kApplyMomentumGradient, indices, {{"use_nesterov", use_nesterov}});
 }
 
 namespace ops {
@@ -43,10 +47,7 @@ const OpDef op_apply_momentum{
     .doc = "accum = momentum * accum + grad; var -= lr * accum, or Nesterov's form.",
     .inputs = "var: resource, accum: resource, lr: T, grad: T, momentum: T",
     .attrs = "use_nesterov: bool = false",
-    .infer =
-        [](const InferContext& c) {
-          return infer_update(c, /*num_handles=*/2, kApplyMomentumGradient);
-        },
+    .infer = infer_apply_momentum,
     .lower = lower_apply_momentum,
     .stateful = true,
 };

@@ -1,12 +1,14 @@
 #include "systole/graph/api/training_ops.h"
 #include "systole/graph/ops/training/rms_prop.h"
+#include "systole/graph/ops/training/training_common.h"
 
 namespace systole {
 
 Operation apply_rms_prop(const RMSPropInputs& i) {
-  return Graph::current().add_node("ResourceApplyRMSProp",
-                                   {i.var, i.mean_square, i.momentum_slot, i.learning_rate, i.rho,
-                                    i.momentum, i.epsilon, i.gradient});
+  std::vector<Output> inputs = {i.var, i.mean_square, i.momentum_slot, i.learning_rate,
+                                i.rho, i.momentum,    i.epsilon,       i.gradient};
+  const auto gradient_index = static_cast<int>(inputs.size()) - 1;
+  return add_update("ResourceApplyRMSProp", std::move(inputs), gradient_index, i.indices);
 }
 
 namespace ops {

@@ -28,7 +28,7 @@ std::vector<TensorType> infer_rms_prop(const InferContext& c, bool centered) {
 
 std::vector<hlo::Value> lower_rms_prop(LowerContext& c, bool centered) {
   const Positions at(centered);
-  const UpdateLowering u(c);
+  const UpdateLowering u(c, at.gradient);
   hlo::Builder& b = c.b;
   const hlo::Value gradient = u.tensor(at.gradient);
   const hlo::Value forget = u.spread(u.complement(u.tensor(at.rho)));

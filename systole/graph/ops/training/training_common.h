@@ -1,4 +1,8 @@
 // What the optimizer update ops of graph/ops share.
+//
+// Each rule has two ops of the same arithmetic: one for a gradient of the variable's shape, and
+// "ResourceSparseApply..." for rows of it, whose input `indices` follows the gradient. Positions
+// of inputs below are those of the first.
 #pragma once
 
 #include <string_view>
@@ -10,27 +14,30 @@
 
 namespace systole {
 
+// Adds the op `name` ("ResourceApplyMomentum"), or with valid `indices` its form for rows.
+Operation add_update(std::string_view name, std::vector<Output> inputs, int gradient_index,
+                     const Output& indices, AttrMap attrs = {});
+
 // Checks an update op: the first `num_handles` inputs are variables of one type, `gradient_index`
-// is a tensor of that type, and all others are scalars of its dtype. Returns no outputs. Errors:
-// INVALID_ARGUMENT names the input.
+// is a tensor of that type or rows of it, and all others are scalars of its dtype. Returns no
+// outputs. Errors: INVALID_ARGUMENT names the input.
 std::vector<TensorType> infer_update(const InferContext& context, int num_handles,
                                      int gradient_index);
 
 // Arithmetic of one update: variables by input position, scalars broadcast to the variable's shape.
+// In the form for rows, variables are their rows; those of an index outside are left out.
 class UpdateLowering {
  public:
-  explicit UpdateLowering(LowerContext& context) : c_(context) {}
+  UpdateLowering(LowerContext& context, int gradient_index);
 
-  hlo::Value variable(int input) const {
-    return c_.lowering.read_variable(handle(input), /*at_start=*/false);
-  }
-  void assign(int input, hlo::Value value) const {
-    c_.lowering.assign_variable(handle(input), value);
-  }
-  hlo::Value tensor(int input) const { return c_.input(input); }
+  hlo::Value variable(int input) const;
+  void assign(int input, hlo::Value value) const;
+  hlo::Value tensor(int input) const { return c_.input(position(input)); }
   // The scalar input spread over the variable's shape.
-  hlo::Value scalar(int input) const { return spread(c_.input(input)); }
-  hlo::Value spread(hlo::Value scalar) const { return c_.b.broadcast(scalar, variable(0).shape()); }
+  hlo::Value scalar(int input) const { return spread(tensor(input)); }
+  hlo::Value spread(hlo::Value scalar) const {
+    return c_.b.broadcast(scalar, tensor(gradient_index_).shape());
+  }
   // 1 - x, elementwise.
   hlo::Value complement(hlo::Value x) const { return c_.b.subtract(c_.b.splat_like(x, 1), x); }
   // value + rate * (target - value)
@@ -39,8 +46,12 @@ class UpdateLowering {
   }
 
  private:
+  int position(int input) const { return input > gradient_index_ && of_rows_ ? input + 1 : input; }
   const Node& handle(int input) const { return variable_node(c_.node.input(input)); }
+
   LowerContext& c_;
+  int gradient_index_;
+  bool of_rows_;
 };
 
 }  // namespace systole
