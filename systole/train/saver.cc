@@ -11,6 +11,7 @@
 #include "systole/train/checkpoint_extras.h"
 #include "systole/train/checkpoint_match.h"
 #include "systole/train/meta_graph.h"
+#include "systole/train/slot_order.h"
 
 namespace systole {
 namespace {
@@ -88,6 +89,7 @@ CheckpointSnapshot Saver::snapshot(Session& session) const {
   for (const Saveable& saveable : options_.saveables) {
     snapshot.extras[extra_of(saveable)] = session.run(saveable.state).item<std::string>();
   }
+  mark_slot_order(session.graph(), snapshot.extras);
   if (options_.write_meta_graph) snapshot.meta_graph = meta_graph(session.graph());
   return snapshot;
 }
@@ -212,14 +214,18 @@ std::vector<std::string> Saver::last_checkpoints() const {
   return prefixes;
 }
 
-CheckpointMatch Saver::match_variables() const {
+CheckpointMatch Saver::match_variables(const Graph& graph, const std::string& prefix) const {
   CheckpointMatch match("use another directory (model_dir), or warm_start_from for what matches");
-  for (const Variable& variable : options_.var_list) match.add(variable.name(), variable);
+  const auto old_names = old_slot_names(graph, file_system_, prefix);
+  for (const Variable& variable : options_.var_list) {
+    const auto old = old_names.find(variable.name());
+    match.add(old == old_names.end() ? variable.name() : old->second, variable);
+  }
   return match;
 }
 
 void Saver::restore(Session& session, const std::string& prefix) const {
-  const CheckpointMatch match = match_variables();
+  const CheckpointMatch match = match_variables(session.graph(), prefix);
   CheckpointExtras extras;
   if (!options_.saveables.empty()) extras = read_checkpoint_extras(file_system_, prefix);
   std::vector<Tensor> values = match.read(BundleReader(file_system_, prefix));
@@ -283,8 +289,8 @@ RestoredCheckpoint Saver::restore_latest(Session& session, const std::string& di
                      "directory, expected one; remove the file to start anew",
                      join_path(directory, "checkpoint"), state->model_checkpoint_path);
   }
-  const CheckpointMatch match = match_variables();
   for (const std::string& prefix : candidates) {
+    const CheckpointMatch match = match_variables(session.graph(), prefix);
     std::vector<Tensor> values;
     try {
       values = match.read(BundleReader(file_system_, prefix));

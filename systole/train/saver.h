@@ -115,7 +115,7 @@ class Saver {
     std::string prefix;
     double time;  // seconds since the Unix epoch
   };
-  CheckpointMatch match_variables() const;
+  CheckpointMatch match_variables(const Graph& graph, const std::string& prefix) const;
   CheckpointExtras restore_extras(Session& session, const std::string& prefix,
                                   const RestoreOptions& options) const;
   std::shared_ptr<const std::string> meta_graph(const Graph& graph) const;
