@@ -19,6 +19,7 @@
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/records/example.h"
 #include "systole/io/saved_models/saved_model.h"
+#include "systole/io/wire/message.h"
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
 #include "systole/train/rnn.h"
@@ -140,6 +141,39 @@ TEST_F(ExportTest, TablesAreServed) {
   EXPECT_EQ(served.at("ids").to_string(), expected[0].to_string());
   EXPECT_EQ(served.at("plain").to_string(), "s64[4] {2, 0, -7, 1}");
   EXPECT_EQ(served.at("names").to_string(), expected[2].to_string());
+}
+
+// TensorFlow 1 names the assets in the collection "saved_model_assets" alone.
+TEST_F(ExportTest, VocabulariesOfTensorFlow1AreReadFromTheAssets) {
+  const systole::testing::TempFolder folder;
+  const std::string file = folder / "vocab.txt";
+  write_file_atomically(local_file_system(), file, "emerson\nlake\npalmer\n");
+  const Output words = placeholder(DType::string, {kUnknown}, "words");
+  const Output ids = index_table_from_file(file).lookup(words);
+  options_.signatures.clear();
+  options_.signatures["serving_default"] = {.inputs = {{"words", words}},
+                                            .outputs = {{"ids", ids}}};
+  options_.file_system = nullptr;
+  export_saved_model(*session_, folder / "m", options_);
+  local_file_system().remove(file);
+  tensorflow::SavedModel message;
+  message.set_saved_model_schema_version(1);
+  *message.add_meta_graphs() = SavedModelFile(local_file_system(), folder / "m").message(0);
+  tensorflow::MetaGraphDef& meta = *message.mutable_meta_graphs(0);
+  ASSERT_EQ(meta.asset_file_def_size(), 1);
+  auto& item =
+      *(*meta.mutable_collection_def())["saved_model_assets"].mutable_any_list()->add_value();
+  item.set_type_url("type.googleapis.com/tensorflow.AssetFileDef");
+  item.set_value(serialize_message(meta.asset_file_def(0)));
+  meta.clear_asset_file_def();
+  write_file_atomically(local_file_system(), folder / "m/saved_model.pb",
+                        serialize_message(message));
+  SavedModel model(folder / "m");
+  const NamedTensors served =
+      model.predict({{"words", Tensor::of<std::string>({2}, {"palmer", "bass"})}});
+  EXPECT_EQ(served.at("ids").to_string(), "s64[2] {2, -1}");
+  EXPECT_THAT(SavedModelFile(local_file_system(), folder / "m").meta_graphs()[0].assets,
+              ::testing::ElementsAre("vocab.txt"));
 }
 
 // A model that reads a file by its name, as a stranger may have made it.

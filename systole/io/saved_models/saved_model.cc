@@ -29,6 +29,21 @@ SignatureInfo signature_info(const std::string& what, const tensorflow::Signatur
   return info;
 }
 
+// TensorFlow 1 writes the assets of a graph into a collection alone.
+void add_assets_of_collection(const std::string& path, tensorflow::MetaGraphDef& message) {
+  const auto collection = message.collection_def().find("saved_model_assets");
+  if (collection == message.collection_def().end()) return;
+  for (const auto& item : collection->second.any_list().value()) {
+    tensorflow::AssetFileDef asset;
+    parse_message(fmt::format("{}: collection 'saved_model_assets'", path), item.value(), asset);
+    const bool known = std::ranges::any_of(message.asset_file_def(), [&](const auto& other) {
+      return other.tensor_info().name() == asset.tensor_info().name() &&
+             other.filename() == asset.filename();
+    });
+    if (!known) message.add_asset_file_def()->Swap(&asset);
+  }
+}
+
 }  // namespace
 
 GraphInfo graph_info(const tensorflow::GraphDef& graph) {
@@ -93,7 +108,8 @@ void SavedModelFile::parse(std::string_view bytes) {
     throw unimplemented("{}: schema version, got {}, expected {}", path_, schema_version(),
                         kSchemaVersion);
   }
-  for (const auto& meta_graph : message_->meta_graphs()) {
+  for (auto& meta_graph : *message_->mutable_meta_graphs()) {
+    add_assets_of_collection(path_, meta_graph);
     infos_.push_back(meta_graph_info(path_, meta_graph));
   }
 }
