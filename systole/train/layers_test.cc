@@ -97,6 +97,19 @@ TEST_F(LayersTest, activations_are_values) {
   EXPECT_NEAR(evaluate(probabilities(x)).as_double(1), 1 / (1 + std::exp(-6.0)), 1e-6);
 }
 
+// TensorFlow's Conv2DBackpropInput takes sizes of int32 alone.
+TEST_F(LayersTest, transposed_convolutions_of_any_batch_have_s32_sizes) {
+  const Output x = placeholder(DType::f32, {kUnknown, 4, 4, 2}, "maps");
+  layers::conv2d_transpose(x, {.filters = 3, .kernel_size = 3, .strides = 2});
+  int found = 0;
+  for (const auto& node : Graph::current().nodes()) {
+    if (node->op_name() != "Conv2DBackpropInput") continue;
+    ++found;
+    EXPECT_EQ(node->input(0).dtype(), DType::s32);
+  }
+  EXPECT_EQ(found, 1);
+}
+
 TEST_F(LayersTest, variables_are_shared_on_request) {
   const Output x = image({-1, 4});
   layers::dense(x, {.units = 2, .name = "d"});

@@ -1,6 +1,7 @@
 // The convolutions of nn_functions.h.
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/composition.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/op_error.h"
 #include "systole/graph/ops/nn/convolution_gradient.h"
@@ -19,7 +20,9 @@ Output transposed(std::string_view op, std::string_view backprop, ConvolutionKin
   const Output f = resolve(op, filter, x.dtype());
   AttrMap attrs = convolution_attrs(op, value, options);
   attrs.emplace("T", x.dtype());
-  const Output sizes = resolve(op, output_shape);
+  const Output given = resolve(op, output_shape);
+  // Conv2DBackpropInput takes no other sizes in TensorFlow.
+  const Output sizes = kind == ConvolutionKind::conv2d ? cast(given, DType::s32) : given;
   const Output result =
       Graph::current().add_node(backprop, {sizes, f, x}, attrs, {}, scope.result().name)->output();
   with_op(op, value.where(), [&] {

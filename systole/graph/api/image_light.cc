@@ -1,4 +1,5 @@
 // Functions of image_ops.h about light, made of other ops.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,11 +22,31 @@ double smallest(DType dtype) {
   return dtype_info(dtype).is_signed ? -std::ldexp(1.0, dtype_info(dtype).bits - 1) : 0;
 }
 
-// Into the range of an integer dtype; f32 has no number between 2^31 and the next below.
+// The largest number of a floating dtype.
+double largest_of_floats(DType dtype) {
+  return dtype == DType::f16 ? 65504 : std::numeric_limits<float>::max();
+}
+
+// The largest number of the floating dtype that is at most `limit`, one less than a power of two.
+double largest_below(DType dtype, double limit) {
+  int digits = std::numeric_limits<double>::digits;
+  if (dtype == DType::f32) digits = std::numeric_limits<float>::digits;
+  if (dtype == DType::f16) digits = 11;
+  if (dtype == DType::bf16) digits = 8;
+  const double above = limit + 1;
+  const double step = std::ldexp(above, -digits);
+  return std::min(step <= 1 ? limit : above - step, largest_of_floats(dtype));
+}
+
+// Into the range of an integer dtype. Conversion of integers wraps; that of floats saturates here,
+// and wraps where TensorFlow runs the graph.
 Output saturated(const Output& x, DType dtype) {
-  // Conversion of floats saturates, that of integers wraps.
-  if (is_floating(x.dtype())) return cast(x, dtype);
   const auto limit = [&](double value) { return Tensor::full(x.dtype(), {}, value); };
+  if (is_floating(x.dtype())) {
+    const double low = std::max(smallest(dtype), -largest_of_floats(x.dtype()));
+    const double high = largest_below(x.dtype(), largest(dtype));
+    return cast(clip_by_value(x, limit(low), limit(high)), dtype);
+  }
   const double low = std::max(smallest(dtype), smallest(x.dtype()));
   const double high = std::min(largest(dtype), largest(x.dtype()));
   return cast(clip_by_value(x, limit(low), limit(high)), dtype);

@@ -18,7 +18,7 @@ Output grown_shape(const Output& x, const Conv2DTransposeOptions& options,
   };
   const Input height = grown(rows, options.kernel_size.height, options.strides.height);
   const Input width = grown(rows + 1, options.kernel_size.width, options.strides.width);
-  const Output batch = gather(shape(x, {.out_type = DType::s64}), 0);
+  const Output batch = gather(shape(x), 0);
   const Input filters = options.filters;
   return format == "NHWC" ? stack({batch, height, width, filters})
                           : stack({batch, filters, height, width});
