@@ -12,6 +12,7 @@
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/session/target.h"
+#include "systole/train/dependent_variables.h"
 #include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/watchdog.h"
 #include "systole/train/saver.h"
@@ -319,12 +320,14 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
   if (settings.ckpt_to_initialize_from.empty()) return;
   const std::regex wanted = pattern_of(settings);
   AssignmentMap map;
+  std::vector<Variable> started;
   for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
     // Matches from the start of the name, as Python's re.match.
     if (!std::regex_search(variable.name(), wanted, std::regex_constants::match_continuous)) {
       continue;
     }
     const auto previous = settings.var_name_to_prev_var_name.find(variable.name());
+    started.push_back(variable);
     map.emplace_back(
         previous == settings.var_name_to_prev_var_name.end() ? variable.name() : previous->second,
         variable.name());
@@ -337,6 +340,7 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
   }
   const std::string checkpoint = checkpoint_of(settings.ckpt_to_initialize_from);
   const int count = init_from_checkpoint(session, checkpoint, map);
+  initialize_dependents(session, started);
   log_info("Warm-starting {} variables from {}", count, checkpoint);
 }
 
