@@ -106,6 +106,20 @@ TEST_F(MetricsTest, variables_have_tensorflows_names) {
                          "p/true_positives/count", "p/false_positives/count"));
 }
 
+// TensorFlow 2.15.
+TEST_F(MetricsTest, at_k_of_an_absent_class_is_nan) {
+  const Tensor predictions = Tensor::of<float>({1, 3}, {0.5F, 0.25F, 0.25F});
+  const Tensor labels = Tensor::of<int64_t>({1, 1}, {0});
+  const metrics::AtKOptions options{
+      .labels = labels, .predictions = predictions, .k = 1, .class_id = 2};
+  const Metric recall = metrics::recall_at_k(options);
+  const Metric precision = metrics::precision_at_k(options);
+  Session session;
+  session.run(variables_initializer(local_variables()));
+  EXPECT_TRUE(std::isnan(session.run(recall.update_op).as_double(0)));
+  EXPECT_TRUE(std::isnan(session.run(precision.update_op).as_double(0)));
+}
+
 TEST_F(MetricsTest, at_k_takes_several_labels) {
   const Tensor predictions =
       Tensor::of<float>({2, 4}, {0.1F, 0.2F, 0.3F, 0.4F, 0.4F, 0.3F, 0.2F, 0.1F});

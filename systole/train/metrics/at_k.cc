@@ -54,7 +54,8 @@ Metric at_k(std::string_view metric, const char* missed_name, const AtKOptions& 
     return accumulate(
         {{"true_positive_at_k", reduce_sum(hits * weights)},
          {missed_name, reduce_sum(missed * weights)}},
-        [](const std::vector<Output>& sums) { return safe_divide(sums[0], sums[0] + sums[1]); });
+        // NaN, as in TensorFlow, where nothing counts: no example has the class.
+        [](const std::vector<Output>& sums) { return sums[0] / (sums[0] + sums[1]); });
   });
 }
 
