@@ -219,9 +219,11 @@ void EvaluationPass::run(Heartbeat& heartbeat) {
 }
 
 // The metrics are worth more than their event file: a folder that cannot be written is a warning.
-void write_events(const std::string& folder, const Evaluation& result) {
+void write_events(const std::string& folder, const Evaluation& result,
+                  const std::string& checkpoint_path) {
   try {
-    train::write_evaluation(folder, static_cast<int64_t>(result["global_step"]), result.values());
+    train::write_evaluation(folder, static_cast<int64_t>(result["global_step"]), result.values(),
+                            checkpoint_path);
   } catch (const Error& error) {
     log_warning(
         "evaluate: event file, got {}, expected a folder that can be written: TensorBoard "
@@ -267,6 +269,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   pass->hooks->add_prints(*model.graph,
                           estimator::host_call_fetches(model.spec.host_call, model.mask),
                           updates_of(model));
+  const std::string checkpoint = where.host() == 0 ? checkpoint_for(eval.checkpoint_path) : "";
   shared_restore(model, session, eval.checkpoint_path, Mode::eval);
   pass->global_step = session.variable_value(model.global_step).item<int64_t>();
   pass->feed.emplace(
@@ -290,7 +293,8 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
   values["global_step"] = Tensor(pass->global_step);
   Evaluation result(std::move(values), pass->examples);
   if (where.host() > 0) return result;
-  write_events(config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), result);
+  write_events(config.model_dir + (eval.name.empty() ? "/eval" : "/eval_" + eval.name), result,
+               checkpoint);
   log_info("Saving dict for global step {}: {}", pass->global_step, result.to_string());
   return result;
 }

@@ -148,6 +148,12 @@ void EventWriter::add_graph(std::string_view bytes, int64_t step) {
   write(event, step);
 }
 
+void EventWriter::add_meta_graph(std::string_view bytes, int64_t step) {
+  tensorflow::Event event;
+  event.set_meta_graph_def(std::string(bytes));
+  write(event, step);
+}
+
 void EventWriter::add_session_log(SessionStatus status, int64_t step,
                                   std::string_view checkpoint_path) {
   tensorflow::Event event;

@@ -41,6 +41,8 @@ class EventWriter {
   void add_text(std::string_view tag, int64_t step, const Tensor& text);
   // `bytes` of a GraphDef message.
   void add_graph(std::string_view bytes, int64_t step = 0);
+  // `bytes` of a MetaGraphDef message.
+  void add_meta_graph(std::string_view bytes, int64_t step = 0);
   // `checkpoint_path` is the prefix without the step, as TensorFlow writes it.
   void add_session_log(SessionStatus status, int64_t step, std::string_view checkpoint_path = "");
   // Adds several values of one step in one event. Errors: INVALID_ARGUMENT for a value without a

@@ -5,6 +5,7 @@
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/session/graph_def/graph_def.h"
+#include "systole/train/meta_graph.h"
 #include "systole/train/optimizer.h"
 
 namespace systole::train {
@@ -28,8 +29,13 @@ void TrainSummariesHook::begin() {
 void TrainSummariesHook::begin_file(EventWriter& events) {
   // Readers of event files limit the size of a message.
   constexpr size_t kMaxBytes = size_t{1} << 30;
-  const std::string graph = graph_ != nullptr ? graph_def_bytes(*graph_) : "";
-  if (!graph.empty() && graph.size() <= kMaxBytes) events.add_graph(graph);
+  if (graph_ == nullptr) return;
+  const std::string graph = graph_def_bytes(*graph_);
+  if (graph.size() <= kMaxBytes) events.add_graph(graph);
+  const std::string meta_graph =
+      meta_graph_bytes(*graph_, graph_->collection<Variable>(graph_keys::global_variables));
+  if (meta_graph.size() <= kMaxBytes) events.add_meta_graph(meta_graph);
+  write_graph_def(*graph_, join_path(parent_path(events.path()), "graph.pbtxt"));
 }
 
 void TrainSummariesHook::add_scalar(std::string_view tag, int64_t step, double value) {
@@ -42,8 +48,12 @@ void TrainSummariesHook::note_checkpoint(int64_t step, const std::string& path) 
 }
 
 void write_evaluation(const std::string& folder, int64_t global_step,
-                      const std::map<std::string, Tensor, std::less<>>& values) {
+                      const std::map<std::string, Tensor, std::less<>>& values,
+                      const std::string& checkpoint_path) {
   EventWriter events(default_file_system(), folder);
+  if (!checkpoint_path.empty()) {
+    events.add_text("checkpoint_path", global_step, Tensor(checkpoint_path.c_str()));
+  }
   for (const auto& [name, value] : values) {
     if (name == "global_step") continue;
     if (value.num_elements() == 1 && is_numeric(value.dtype())) {

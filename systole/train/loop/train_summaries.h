@@ -12,7 +12,8 @@
 namespace systole::train {
 
 // Writes all summaries of the graph, "loss" if it is valid, and "learning_rate" for learning rates
-// that are tensors, to an event file that starts with the graph. They are computed with the step
+// that are tensors, to an event file that starts with the graph, alone and as a MetaGraphDef with
+// the variables. The graph also becomes the folder's graph.pbtxt. Values are computed with the step
 // and written after its loop. The first loop is always written.
 class TrainSummariesHook : public SummarySaverHook {
  public:
@@ -32,8 +33,10 @@ class TrainSummariesHook : public SummarySaverHook {
   const Graph* graph_ = nullptr;
 };
 
-// Writes the scalars of an evaluation as one event to `folder`. Errors: those of the file system.
+// Writes the scalars of an evaluation to `folder`, and the checkpoint that was evaluated under the
+// tag "checkpoint_path" unless it is empty. Errors: those of the file system.
 void write_evaluation(const std::string& folder, int64_t global_step,
-                      const std::map<std::string, Tensor, std::less<>>& values);
+                      const std::map<std::string, Tensor, std::less<>>& values,
+                      const std::string& checkpoint_path);
 
 }  // namespace systole::train
