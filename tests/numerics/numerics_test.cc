@@ -50,6 +50,7 @@ TEST(Numerics, ErrorsAreAtMostThoseOfTheDocument) {
       fmt::print("| `{}` | {} | {} | {} | {} |\n", row.name, to_cell(row.ulps[0]),
                  to_cell(row.ulps[1]), to_cell(row.ulps[2]), to_cell(row.ulps[3]));
     }
+    return;  // the document has the old numbers
   }
   const auto documented = documented_errors();
   for (const Errors& row : measured) {
@@ -139,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, ComplexEnds, ::testing::Values("cpu", "refere
 
 TEST(Numerics, OfLargeAndSmallArguments) {
   for (const char* const backend : {"cpu", "reference"}) {
-    const auto f32 = [&](std::string_view op, std::vector<float> x, std::vector<float> y = {}) {
+    const auto f32 = [&](std::string_view op, const std::vector<float>& x,
+                         const std::vector<float>& y = {}) {
       std::vector<Tensor> operands = {Tensor::of<float>({static_cast<int64_t>(x.size())}, x)};
       if (!y.empty()) operands.push_back(Tensor::of<float>({static_cast<int64_t>(y.size())}, y));
       return run_ops(backend, {op}, operands)[0];
