@@ -31,7 +31,8 @@ void TrainSummariesHook::begin_file(EventWriter& events) {
   constexpr size_t kMaxBytes = size_t{1} << 30;
   if (graph_ == nullptr) return;
   const std::string graph = graph_def_bytes(*graph_);
-  if (graph.size() <= kMaxBytes) events.add_graph(graph);
+  if (graph.size() > kMaxBytes) return;
+  events.add_graph(graph);
   const std::string meta_graph =
       meta_graph_bytes(*graph_, graph_->collection<Variable>(graph_keys::global_variables));
   if (meta_graph.size() <= kMaxBytes) events.add_meta_graph(meta_graph);
