@@ -7,6 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/figures.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/graph/ops/nn/convolution.h"
 #include "systole/systole.h"
 
@@ -90,9 +91,9 @@ class DirectMaker {
         weights_(
             desc({layer.out, layer.in, layer.window, layer.window}, dnnl::memory::format_tag::any)),
         dst_(desc({layer.batch, layer.out, layer.result_size(), layer.result_size()}, images)),
-        forward_({dnnl::prop_kind::forward_training, kAlgorithm, src_, weights_, dst_, strides(),
-                  low(), high()},
-                 cpu_engine()) {}
+        forward_(st::cpu::describe<dnnl::convolution_forward>(
+            {}, cpu_engine(), dnnl::prop_kind::forward_training, kAlgorithm, src_, weights_, dst_,
+            strides(), low(), high())) {}
 
   Direct make(Direction direction) const {
     if (direction == Direction::forward) {
@@ -102,15 +103,13 @@ class DirectMaker {
                {DNNL_ARG_DST, full(forward_.dst_desc())}}};
     }
     if (direction == Direction::input_gradient) {
-      const dnnl::convolution_backward_data::primitive_desc pd(
-          {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, cpu_engine(), forward_);
+      const auto pd = gradient<dnnl::convolution_backward_data>();
       return {dnnl::convolution_backward_data(pd),
               {{DNNL_ARG_DIFF_SRC, full(pd.diff_src_desc())},
                {DNNL_ARG_WEIGHTS, full(pd.weights_desc())},
                {DNNL_ARG_DIFF_DST, full(pd.diff_dst_desc())}}};
     }
-    const dnnl::convolution_backward_weights::primitive_desc pd(
-        {kAlgorithm, src_, weights_, dst_, strides(), low(), high()}, cpu_engine(), forward_);
+    const auto pd = gradient<dnnl::convolution_backward_weights>();
     return {dnnl::convolution_backward_weights(pd),
             {{DNNL_ARG_SRC, full(pd.src_desc())},
              {DNNL_ARG_DIFF_WEIGHTS, full(pd.diff_weights_desc())},
@@ -119,6 +118,12 @@ class DirectMaker {
 
  private:
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+
+  template <class Primitive>
+  typename Primitive::primitive_desc gradient() const {
+    return st::cpu::describe_gradient<Primitive>(forward_, {}, cpu_engine(), kAlgorithm, src_,
+                                                 weights_, dst_, strides(), low(), high());
+  }
 
   dnnl::memory::desc desc(const dnnl::memory::dims& sizes, dnnl::memory::format_tag tag) const {
     return {sizes, type_, tag};

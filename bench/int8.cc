@@ -9,6 +9,7 @@
 #include <random>
 
 #include "bench/figures.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/base/quantized_type.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/quantized.h"
@@ -240,7 +241,7 @@ class DirectInt8 {
                                memory::format_tag::any);
     const memory::desc dst({layer.batch, layer.out}, memory::data_type::s32,
                            memory::format_tag::ab);
-    const dnnl::matmul::primitive_desc pd({src, weights, dst}, int8_engine());
+    const auto pd = st::cpu::describe<dnnl::matmul>({}, int8_engine(), src, weights, dst);
     set(dnnl::matmul(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
   }
 
@@ -253,15 +254,9 @@ class DirectInt8 {
                                memory::data_type::s8, memory::format_tag::any);
     const memory::desc dst({layer.batch, layer.out, size, size}, memory::data_type::s32,
                            memory::format_tag::nhwc);
-    const dnnl::convolution_forward::primitive_desc pd({dnnl::prop_kind::forward_inference,
-                                                        dnnl::algorithm::convolution_direct,
-                                                        src,
-                                                        weights,
-                                                        dst,
-                                                        {1, 1},
-                                                        pad,
-                                                        pad},
-                                                       int8_engine());
+    const auto pd = st::cpu::describe<dnnl::convolution_forward>(
+        {}, int8_engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+        src, weights, dst, memory::dims{1, 1}, pad, pad);
     set(dnnl::convolution_forward(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc());
   }
 

@@ -8,6 +8,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/figures.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/keras/keras.h"
 #include "systole/systole.h"
 
@@ -91,7 +92,7 @@ void products(benchmark::State& state) {
     const memory::desc a = desc(p.m, p.k);
     const memory::desc b = desc(p.k, p.n);
     const memory::desc c = desc(p.m, p.n);
-    calls.push_back({dnnl::matmul(dnnl::matmul::primitive_desc({a, b, c}, engine)),
+    calls.push_back({dnnl::matmul(st::cpu::describe<dnnl::matmul>({}, engine, a, b, c)),
                      {{DNNL_ARG_SRC, memory(a, engine)},
                       {DNNL_ARG_WEIGHTS, memory(b, engine)},
                       {DNNL_ARG_DST, memory(c, engine)}},

@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/figures.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/systole.h"
 
 namespace bench {
@@ -37,7 +38,7 @@ void direct(benchmark::State& state, st::DType dtype, int64_t n) {
   st::Tensor a = matrix(dtype, n);
   st::Tensor b = matrix(dtype, n);
   st::Tensor c = matrix(dtype, n);
-  const dnnl::matmul matmul(dnnl::matmul::primitive_desc({desc, desc, desc}, engine));
+  const dnnl::matmul matmul(st::cpu::describe<dnnl::matmul>({}, engine, desc, desc, desc));
   const std::unordered_map<int, memory> arguments = {
       {DNNL_ARG_SRC, memory(desc, engine, a.raw())},
       {DNNL_ARG_WEIGHTS, memory(desc, engine, b.raw())},

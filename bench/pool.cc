@@ -5,6 +5,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "bench/figures.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/systole.h"
 
 namespace bench {
@@ -69,24 +70,23 @@ void direct(benchmark::State& state, const Pool& pool, bool backward) {
   const memory::dims after = {pool.padding() - low, pool.padding() - low};
   const auto algorithm =
       pool.maximum ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
-  const dnnl::pooling_v2_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, desc(pool.size), desc(pool.result_size()),
-       strides, window, none, before, after},
-      engine);
+  const auto forward = st::cpu::describe<st::cpu::PoolingForward>(
+      {}, engine, dnnl::prop_kind::forward_training, algorithm, desc(pool.size),
+      desc(pool.result_size()), strides, window, none, before, after);
   const memory x(desc(pool.size), engine);
   const memory y(desc(pool.result_size()), engine);
   std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
   if (pool.maximum) arguments.emplace(DNNL_ARG_WORKSPACE, memory(forward.workspace_desc(), engine));
-  const dnnl::pooling_v2_forward run(forward);
+  const st::cpu::PoolingForward run(forward);
   run.execute(stream, arguments);
   stream.wait();
   if (!backward) {
     for (auto _ : state) run.execute(stream, arguments);
     return;
   }
-  const dnnl::pooling_v2_backward back(dnnl::pooling_v2_backward::primitive_desc(
-      {algorithm, desc(pool.size), desc(pool.result_size()), strides, window, none, before, after},
-      engine, forward));
+  const st::cpu::PoolingBackward back(st::cpu::describe_gradient<st::cpu::PoolingBackward>(
+      forward, {}, engine, algorithm, desc(pool.size), desc(pool.result_size()), strides, window,
+      none, before, after));
   arguments.emplace(DNNL_ARG_DIFF_SRC, x);
   arguments.emplace(DNNL_ARG_DIFF_DST, y);
   for (auto _ : state) back.execute(stream, arguments);

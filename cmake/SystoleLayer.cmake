@@ -60,6 +60,9 @@ endfunction()
 # commands, training loops, optimizers that build graphs.
 function(systole_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # Part of -O2 since g++ 13. A precompiled header wants the options that it was made with.
+  target_compile_options(${target} PRIVATE
+    "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-munroll-only-small-loops;-mvzeroupper>")
 endfunction()
 
 # systole_unity(<target> <files>)

@@ -30,6 +30,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives of g++ 12 inside absl::InlinedVector and std::string after inlining.
   target_compile_options(systole_flags INTERFACE -Wno-maybe-uninitialized -Wno-uninitialized
                                                  -Wno-restrict -Wno-stringop-overflow)
+  # g++ 13 and later take a reference that comes from a handle (a Value, an Output) for one into
+  # the handle; it is into what the handle points to. g++ 12 ignores the name.
+  target_compile_options(systole_flags INTERFACE -Wno-dangling-reference)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # 512 MB: no file needs more, so the compiler never collects garbage. That saves a tenth of its time.

@@ -72,5 +72,5 @@ DType dtype_from_tf(std::string_view name) {
 // format().
 fmt::format_context::iterator fmt::formatter<systole::DType>::format(
     systole::DType dtype, fmt::format_context& context) const {
-  return fmt::formatter<std::string_view>::format(systole::to_string(dtype), context);
+  return fmt::formatter<fmt::string_view>::format(systole::to_string(dtype), context);
 }

@@ -210,6 +210,6 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
 
 // Takes the format specification of a string.
 template <>
-struct fmt::formatter<systole::DType> : fmt::formatter<std::string_view> {
+struct fmt::formatter<systole::DType> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(systole::DType dtype, fmt::format_context& context) const;
 };

@@ -92,10 +92,10 @@ std::ostream& operator<<(std::ostream& out, const TensorType& type) {
 
 fmt::format_context::iterator fmt::formatter<systole::Shape>::format(
     const systole::Shape& shape, fmt::format_context& context) const {
-  return fmt::formatter<std::string_view>::format(shape.to_string(), context);
+  return fmt::formatter<fmt::string_view>::format(shape.to_string(), context);
 }
 
 fmt::format_context::iterator fmt::formatter<systole::TensorType>::format(
     const systole::TensorType& type, fmt::format_context& context) const {
-  return fmt::formatter<std::string_view>::format(type.to_string(), context);
+  return fmt::formatter<fmt::string_view>::format(type.to_string(), context);
 }

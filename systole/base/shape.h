@@ -92,12 +92,12 @@ std::ostream& operator<<(std::ostream& out, const TensorType& type);
 }  // namespace systole
 
 template <>
-struct fmt::formatter<systole::Shape> : fmt::formatter<std::string_view> {
+struct fmt::formatter<systole::Shape> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(const systole::Shape& shape,
                                        fmt::format_context& context) const;
 };
 template <>
-struct fmt::formatter<systole::TensorType> : fmt::formatter<std::string_view> {
+struct fmt::formatter<systole::TensorType> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(const systole::TensorType& type,
                                        fmt::format_context& context) const;
 };

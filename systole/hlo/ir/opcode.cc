@@ -17,5 +17,5 @@ std::optional<Opcode> opcode_from_name(std::string_view name) {
 // format().
 fmt::format_context::iterator fmt::formatter<systole::hlo::Opcode>::format(
     systole::hlo::Opcode opcode, fmt::format_context& context) const {
-  return fmt::formatter<std::string_view>::format(systole::hlo::to_string(opcode), context);
+  return fmt::formatter<fmt::string_view>::format(systole::hlo::to_string(opcode), context);
 }

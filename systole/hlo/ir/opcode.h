@@ -69,7 +69,7 @@ std::optional<Opcode> opcode_from_name(std::string_view name);
 
 // Accepts the format specification of a string.
 template <>
-struct fmt::formatter<systole::hlo::Opcode> : fmt::formatter<std::string_view> {
+struct fmt::formatter<systole::hlo::Opcode> : fmt::formatter<fmt::string_view> {
   fmt::format_context::iterator format(systole::hlo::Opcode opcode,
                                        fmt::format_context& context) const;
 };

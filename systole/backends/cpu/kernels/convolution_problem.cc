@@ -63,13 +63,12 @@ Desc layout(const TensorType& type, int64_t first, int64_t second, const Dims& s
 // The same kernel with the groups, which `axis` walks through in its outer part, as a first axis.
 Desc split_groups(const Desc& kernel, size_t axis, int64_t groups) {
   if (groups == 1) return kernel;
-  Sizes sizes = kernel.dims();
-  const auto& strides = kernel.data.format_desc.blocking.strides;
-  Sizes steps(strides, strides + kernel.data.ndims);
+  Sizes sizes = sizes_of(kernel);
+  Sizes steps = strides_of(kernel);
   sizes[axis] /= groups;
   sizes.insert(sizes.begin(), groups);
   steps.insert(steps.begin(), steps[axis] * sizes[axis + 1]);
-  return Desc(sizes, kernel.data_type(), steps);
+  return Desc(sizes, type_of(kernel), steps);
 }
 
 ConvolutionProblem forward_problem(const Instruction& x, const Window& window) {
@@ -132,7 +131,8 @@ ConvolutionProblem kernel_gradient_problem(const Instruction& x, const Window& w
 std::optional<ConvolutionProblem> padded(ConvolutionProblem p) {
   const size_t rank = p.strides.size();
   const auto spatial = [rank](const Desc& desc, size_t d) {
-    return desc.dims()[desc.dims().size() - rank + d];
+    const Sizes sizes = sizes_of(desc);
+    return sizes[sizes.size() - rank + d];
   };
   for (size_t d = 0; d < rank; ++d) {
     const int64_t window = (spatial(p.kernel, d) - 1) * (p.dilations[d] + 1) + 1;

@@ -10,6 +10,7 @@
 #endif
 
 #include "systole/backends/cpu/kernels/idle_memory.h"
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/tensor.h"
@@ -44,14 +45,9 @@ struct DirectSizes {
   int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
 };
 
-std::vector<int64_t> strides_of(const dnnl::memory::desc& desc) {
-  const auto& strides = desc.data.format_desc.blocking.strides;
-  return {strides, strides + desc.data.ndims};
-}
-
 // Returns whether the array is dense in the order batch, rows, columns, features.
 bool is_channels_last(const dnnl::memory::desc& desc) {
-  const auto sizes = desc.dims();
+  const auto sizes = sizes_of(desc);
   const auto strides = strides_of(desc);
   const auto fits = [&](size_t axis, int64_t stride) {
     return sizes[axis] == 1 || strides[axis] == stride;
@@ -61,9 +57,9 @@ bool is_channels_last(const dnnl::memory::desc& desc) {
 }
 
 bool has_plain_sizes(const ConvolutionProblem& p) {
-  if (p.strides.size() != 2 || p.kernel.data.ndims != 4) return false;
+  if (p.strides.size() != 2 || rank_of(p.kernel) != 4) return false;
   const auto is_f32 = [](const dnnl::memory::desc& desc) {
-    return desc.data_type() == dnnl::memory::data_type::f32;
+    return type_of(desc) == dnnl::memory::data_type::f32;
   };
   const auto is_zero = [](int64_t dilation) { return dilation == 0; };
   return is_f32(p.image) && is_f32(p.kernel) && is_f32(p.output) &&
@@ -75,9 +71,9 @@ bool has_plain_sizes(const ConvolutionProblem& p) {
 // axes other than two.
 std::optional<DirectSizes> direct_sizes(const ConvolutionProblem& p) {
   if (p.form != ConvolutionProblem::Form::forward || !has_plain_sizes(p)) return std::nullopt;
-  const auto image = p.image.dims();
-  const auto output = p.output.dims();
-  const auto kernel = p.kernel.dims();
+  const auto image = sizes_of(p.image);
+  const auto output = sizes_of(p.output);
+  const auto kernel = sizes_of(p.kernel);
   const auto kernel_strides = strides_of(p.kernel);
   return DirectSizes{.batch = image[0],
                      .height = image[2],

@@ -108,13 +108,6 @@ OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands,
 
 OnednnCall::~OnednnCall() { delete idle_.load(); }
 
-// The layout of the scratch memory that a primitive wants.
-static dnnl::memory::desc scratchpad_of(const dnnl::primitive& primitive) {
-  const auto* layout =
-      dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
-  return layout == nullptr ? dnnl::memory::desc() : dnnl::memory::desc(*layout);
-}
-
 std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   auto frame = std::make_unique<Frame>();
   const dnnl::memory::desc scratchpad = scratchpad_of(primitive_);

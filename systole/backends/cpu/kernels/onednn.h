@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/base/dtype.h"
 #include "systole/base/shape.h"
 
@@ -44,7 +45,7 @@ class OnednnCall {
     dnnl::memory::desc wanted = {};  // the primitive's, if different
     bool is_output = false;
 
-    bool copied() const { return wanted.data.ndims != 0 && !(wanted == layout); }
+    bool copied() const { return rank_of(wanted) != 0 && !(wanted == layout); }
   };
   OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads);
   ~OnednnCall();

@@ -22,7 +22,7 @@ using BackwardWeights = dnnl::convolution_backward_weights;
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
 dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
-  return dnnl::memory::desc(desc.dims(), desc.data_type(), dnnl::memory::format_tag::any);
+  return dnnl::memory::desc(sizes_of(desc), type_of(desc), dnnl::memory::format_tag::any);
 }
 
 // The layouts asked for, then those that the primitive takes.
@@ -38,38 +38,36 @@ struct Plan {
 };
 
 Plan forward_plan(const Problem& p, const Layouts& l) {
-  const Forward::desc desc(dnnl::prop_kind::forward_training, kAlgorithm, l.image, l.kernel,
-                           l.output, p.strides, p.dilations, p.low, p.high);
-  const Forward::primitive_desc pd(desc, onednn_attributes(), onednn_engine());
+  const auto pd = describe<Forward>(onednn_attributes(), onednn_engine(),
+                                    dnnl::prop_kind::forward_training, kAlgorithm, l.image,
+                                    l.kernel, l.output, p.strides, p.dilations, p.low, p.high);
   return {Forward(pd), {pd.src_desc(), pd.weights_desc(), pd.dst_desc()}, pd.impl_info_str()};
 }
 
 // Gradients are made from the forward convolution that they belong to: one of operands of one type.
 Forward::primitive_desc forward_hint(const Problem& p, dnnl::memory::data_type type) {
   const auto of_type = [&](const dnnl::memory::desc& desc) {
-    return dnnl::memory::desc(desc.dims(), type, dnnl::memory::format_tag::any);
+    return dnnl::memory::desc(sizes_of(desc), type, dnnl::memory::format_tag::any);
   };
-  const Forward::desc desc(dnnl::prop_kind::forward_training, kAlgorithm, of_type(p.image),
+  return describe<Forward>(dnnl::primitive_attr(), onednn_engine(),
+                           dnnl::prop_kind::forward_training, kAlgorithm, of_type(p.image),
                            of_type(p.kernel), of_type(p.output), p.strides, p.dilations, p.low,
                            p.high);
-  return Forward::primitive_desc(desc, onednn_engine());
 }
 
 Plan input_gradient_plan(const Problem& p, const Layouts& l) {
-  const BackwardData::desc desc(kAlgorithm, l.image, l.kernel, l.output, p.strides, p.dilations,
-                                p.low, p.high);
-  const BackwardData::primitive_desc pd(desc, onednn_attributes(), onednn_engine(),
-                                        forward_hint(p, p.kernel.data_type()));
+  const auto pd = describe_gradient<BackwardData>(
+      forward_hint(p, type_of(p.kernel)), onednn_attributes(), onednn_engine(), kAlgorithm, l.image,
+      l.kernel, l.output, p.strides, p.dilations, p.low, p.high);
   return {BackwardData(pd),
           {pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc()},
           pd.impl_info_str()};
 }
 
 Plan kernel_gradient_plan(const Problem& p, const Layouts& l) {
-  const BackwardWeights::desc desc(kAlgorithm, l.image, l.kernel, l.output, p.strides, p.dilations,
-                                   p.low, p.high);
-  const BackwardWeights::primitive_desc pd(desc, onednn_attributes(), onednn_engine(),
-                                           forward_hint(p, p.image.data_type()));
+  const auto pd = describe_gradient<BackwardWeights>(
+      forward_hint(p, type_of(p.image)), onednn_attributes(), onednn_engine(), kAlgorithm, l.image,
+      l.kernel, l.output, p.strides, p.dilations, p.low, p.high);
   return {BackwardWeights(pd),
           {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()},
           pd.impl_info_str()};
@@ -97,12 +95,12 @@ bool copies_pay(const Problem& p) {
   const auto elements = [](const dnnl::memory::dims& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
   };
-  const dnnl::memory::dims kernel = p.kernel.dims();
+  const dnnl::memory::dims kernel = sizes_of(p.kernel);
   const auto window = kernel.end() - static_cast<std::ptrdiff_t>(p.strides.size());
   if (std::all_of(window, kernel.end(), is_one)) return false;
   // Each output element uses the kernel elements of its own feature.
-  const double operations =
-      2 * elements(p.output.dims()) * elements(kernel) / static_cast<double>(p.output.dims()[1]);
+  const double operations = 2 * elements(sizes_of(p.output)) * elements(kernel) /
+                            static_cast<double>(sizes_of(p.output)[1]);
   return operations >= kUses * static_cast<double>(p.image.get_size() + p.output.get_size());
 }
 
@@ -163,7 +161,7 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
 }
 
 std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
-  if (problem.image.data_type() == dnnl::memory::data_type::s8) {
+  if (type_of(problem.image) == dnnl::memory::data_type::s8) {
     if (!host_multiplies_s8()) return nullptr;
     const OpenmpThreads threads(num_threads);
     const std::optional<Plan> plan = choose_plan(problem);

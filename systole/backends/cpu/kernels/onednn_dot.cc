@@ -133,9 +133,8 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
   const OpenmpThreads threads(num_threads);
   const auto primitive = try_make([&] {
-    const dnnl::matmul::desc description(*lhs, *rhs, result);
     return dnnl::matmul(
-        dnnl::matmul::primitive_desc(description, onednn_attributes(), onednn_engine()));
+        describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), *lhs, *rhs, result));
   });
   if (!primitive) return nullptr;
   return std::make_unique<DotKernel>(

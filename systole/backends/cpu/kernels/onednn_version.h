@@ -1,0 +1,90 @@
+// What differs between oneDNN 2 (Debian 12) and oneDNN 3 (Debian 13). Nothing else asks for the
+// version.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <utility>
+
+namespace systole::cpu {
+
+#if DNNL_VERSION_MAJOR >= 3
+
+using PoolingForward = dnnl::pooling_forward;
+using PoolingBackward = dnnl::pooling_backward;
+
+inline dnnl::memory::dims sizes_of(const dnnl::memory::desc& desc) { return desc.get_dims(); }
+inline dnnl::memory::dims strides_of(const dnnl::memory::desc& desc) { return desc.get_strides(); }
+inline int64_t rank_of(const dnnl::memory::desc& desc) { return desc.get_ndims(); }
+inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) {
+  return desc.get_data_type();
+}
+
+// Describes a primitive by the arguments of its operation: memory descriptions, strides and so on.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
+                                            const dnnl::engine& engine, Arguments&&... arguments) {
+  return
+      typename Primitive::primitive_desc(engine, std::forward<Arguments>(arguments)..., attributes);
+}
+// The same for a gradient, which is made for the forward operation `forward`.
+template <class Primitive, class Forward, class... Arguments>
+typename Primitive::primitive_desc describe_gradient(const Forward& forward,
+                                                     const dnnl::primitive_attr& attributes,
+                                                     const dnnl::engine& engine,
+                                                     Arguments&&... arguments) {
+  return typename Primitive::primitive_desc(engine, std::forward<Arguments>(arguments)..., forward,
+                                            attributes);
+}
+
+// Returns the layout of the scratch memory that a primitive wants.
+inline dnnl::memory::desc scratchpad_of(const dnnl::primitive& primitive) {
+  const const_dnnl_memory_desc_t layout =
+      dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
+  if (layout == nullptr) return {};
+  dnnl_memory_desc_t copy = nullptr;
+  dnnl::error::wrap_c_api(dnnl_memory_desc_clone(&copy, layout),
+                          "could not copy a memory description");
+  return dnnl::memory::desc(copy);
+}
+
+#else
+
+using PoolingForward = dnnl::pooling_v2_forward;
+using PoolingBackward = dnnl::pooling_v2_backward;
+
+inline dnnl::memory::dims sizes_of(const dnnl::memory::desc& desc) { return desc.dims(); }
+inline dnnl::memory::dims strides_of(const dnnl::memory::desc& desc) {
+  const auto& strides = desc.data.format_desc.blocking.strides;
+  return {strides, strides + desc.data.ndims};
+}
+inline int64_t rank_of(const dnnl::memory::desc& desc) { return desc.data.ndims; }
+inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.data_type(); }
+
+// Describes a primitive by the arguments of its operation: memory descriptions, strides and so on.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
+                                            const dnnl::engine& engine, Arguments&&... arguments) {
+  return typename Primitive::primitive_desc(
+      typename Primitive::desc(std::forward<Arguments>(arguments)...), attributes, engine);
+}
+// The same for a gradient, which is made for the forward operation `forward`.
+template <class Primitive, class Forward, class... Arguments>
+typename Primitive::primitive_desc describe_gradient(const Forward& forward,
+                                                     const dnnl::primitive_attr& attributes,
+                                                     const dnnl::engine& engine,
+                                                     Arguments&&... arguments) {
+  return typename Primitive::primitive_desc(
+      typename Primitive::desc(std::forward<Arguments>(arguments)...), attributes, engine, forward);
+}
+
+// Returns the layout of the scratch memory that a primitive wants.
+inline dnnl::memory::desc scratchpad_of(const dnnl::primitive& primitive) {
+  const auto* layout =
+      dnnl_primitive_desc_query_md(primitive.get_primitive_desc(), dnnl_query_scratchpad_md, 0);
+  return layout == nullptr ? dnnl::memory::desc() : dnnl::memory::desc(*layout);
+}
+
+#endif
+
+}  // namespace systole::cpu
