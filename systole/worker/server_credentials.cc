@@ -3,8 +3,6 @@
 #include <grpc/grpc_security.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,18 +13,13 @@
 #include "systole/io/http/openssl.h"
 #include "systole/worker/certificate.h"
 #include "systole/worker/protocol/address.h"
+#include "systole/worker/protocol/credential_file.h"
 
 namespace systole::worker {
 namespace {
 
 // Off loopback anybody may guess.
 constexpr size_t kMinTokenBytes = 16;
-
-std::string read_file(const std::string& what, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw not_found("worker: {}, got '{}', which does not exist", what, path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 struct Pem {
   std::string certificate;
@@ -37,9 +30,10 @@ struct Pem {
 
 // Reads and checks the files.
 Pem read_pem(const WorkerTls& tls) {
-  Pem pem{.certificate = read_file("certificate", tls.certificate),
-          .key = read_file("key", tls.key)};
-  if (!tls.client_ca.empty()) pem.client_ca = read_file("authority of clients", tls.client_ca);
+  Pem pem{.certificate = read_credential_file("certificate", tls.certificate),
+          .key = read_credential_file("key", tls.key)};
+  if (!tls.client_ca.empty())
+    pem.client_ca = read_credential_file("authority of clients", tls.client_ca);
   check_key_pair(pem.certificate, pem.key, tls.certificate, tls.key);
   if (!tls.client_ca.empty()) check_certificates(pem.client_ca, tls.client_ca);
   return pem;

@@ -1,6 +1,7 @@
 // TLS with certificates that the test makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/runtime/registry.h"
+#include "systole/worker/protocol/credential_file.h"
 #include "systole/worker/protocol/profile_stream.h"
 #include "systole/worker/worker_server.h"
 
@@ -19,6 +21,7 @@ namespace {
 
 using systole::testing::error_of;
 using systole::testing::TempFolder;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -161,6 +164,35 @@ TEST_F(WorkerTlsTest, RefusesWhatIsNotSafe) {
   EXPECT_THAT(fails(options), HasSubstr("key, got"));
   options.tls.certificate = path("other.key");
   EXPECT_THAT(fails(options), HasSubstr("which has none in PEM format"));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (std::string* file : {&options.tls.certificate, &options.tls.key, &options.tls.client_ca}) {
+    options = options_;
+    options.listen = "127.0.0.1:0";
+    *file = path("pipe");
+    EXPECT_THAT(fails(options), HasSubstr("named pipe"));
+    *file = "/dev/zero";
+    EXPECT_THAT(fails(options), HasSubstr("device"));
+  }
+}
+
+TEST_F(WorkerTlsTest, KeepsTheCertificateWhenAPipeTakesThePlaceOfItsFile) {
+  options_.tls.reload_seconds = 0;
+  const WorkerServer worker(runtime::client("cpu"), options_);
+  std::filesystem::rename(path("worker.pem"), path("old.pem"));
+  ASSERT_EQ(::mkfifo(path("worker.pem").c_str(), 0600), 0);
+  EXPECT_EQ(connect(worker, path("old.pem"), "secret"), "no error");
+}
+
+TEST(CredentialFile, ReadsNothingButFiles) {
+  const TempFolder folder;
+  const std::string pipe = folder.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { read_token_file("token file", pipe); }),
+              AllOf(StartsWith("FAILED_PRECONDITION: worker: token file: "), HasSubstr("pipe")));
+  EXPECT_THAT(error_of([&] { read_token_file("token file", folder.path() + "/none"); }),
+              StartsWith("NOT_FOUND: worker: token file, got "));
+  EXPECT_THAT(error_of([&] { read_token_file("token file", "/dev/null"); }),
+              HasSubstr("which has no token"));
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/records/tfrecord.h"
+#include "systole/io/wire/checksum_trailer.h"
 #include "systole/train/saver.h"
 
 namespace systole::app {
@@ -73,6 +75,44 @@ TEST_F(VerifyTest, AllDamagedTensorsAreTold) {
                                                  HasSubstr("checksum")));
   fs_.remove(data);
   EXPECT_THAT(verify(fs_, {FileKind::checkpoint, "m/variables/variables"}).damaged, SizeIs(3));
+}
+
+// A graph with a variable.
+std::string saved_model_bytes() {
+  tensorflow::SavedModel model;
+  model.set_saved_model_schema_version(1);
+  auto& node = *model.add_meta_graphs()->mutable_graph_def()->add_node();
+  node.set_name("w");
+  node.set_op("VarHandleOp");
+  return model.SerializeAsString();
+}
+
+TEST_F(VerifyTest, GraphsMayEndWithAChecksum) {
+  std::string bytes = saved_model_bytes();
+  write_file_atomically(fs_, "m/saved_model.pb", bytes);
+  EXPECT_THAT(verified("m").unproven, ElementsAre(HasSubstr("saved_model.pb")));
+  append_checksum_trailer(bytes, kSavedModelChecksumMark);
+  write_file_atomically(fs_, "m/saved_model.pb", bytes);
+  const Verification whole = verified("m");
+  EXPECT_THAT(whole.unproven, IsEmpty());
+  EXPECT_THAT(whole.damaged, IsEmpty());
+  flip("m/saved_model.pb", 0);
+  EXPECT_THAT(verified("m").damaged, ElementsAre(HasSubstr("checksum")));
+}
+
+TEST_F(VerifyTest, VariablesOfAGraphMustBeThere) {
+  write_file_atomically(fs_, "n/saved_model.pb", saved_model_bytes());
+  EXPECT_THAT(verified("n").damaged, ElementsAre(HasSubstr("variables")));
+}
+
+TEST_F(VerifyTest, FilesWithoutAChecksumAreNamed) {
+  write_file_atomically(fs_, "m/saved_model.pb", saved_model_bytes());
+  write_file_atomically(fs_, "m/model.mlir", "module {}");
+  fs_.make_directories("m/assets");
+  write_file_atomically(fs_, "m/assets/words", "a\n");
+  EXPECT_THAT(verified("m").unproven,
+              ElementsAre(HasSubstr("saved_model.pb"), HasSubstr("m/model.mlir"),
+                          HasSubstr("m/assets/words")));
 }
 
 TEST_F(VerifyTest, OtherFilesHaveNoChecksums) {

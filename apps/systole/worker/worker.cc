@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,6 +15,7 @@
 #include "systole/profile/analysis.h"
 #include "systole/session/target.h"
 #include "systole/worker/protocol/channel.h"
+#include "systole/worker/protocol/credential_file.h"
 #include "systole/worker/session_main.h"
 #include "systole/worker/session_template.h"
 #include "systole/worker/worker_server.h"
@@ -52,11 +52,7 @@ std::string default_state_folder(const std::string& listen) {
 
 std::string read_token(const std::string& path) {
   if (path.empty()) return "";
-  std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token) || token.empty()) {
-    throw not_found("worker: token file, got '{}', which has no token", path);
-  }
+  std::string token = worker::read_token_file("token file", path);
   worker::check_token_text(token, fmt::format("the token file '{}'", path));
   return token;
 }

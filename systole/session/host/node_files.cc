@@ -36,14 +36,26 @@ std::optional<std::string> real_path(const std::string& path) {
   return failed ? std::nullopt : std::optional(real.string());
 }
 
+// Returns the path without links, but for the last name: the folder belongs to a model that a
+// stranger may have made, with a link of that name to anywhere.
+std::optional<std::string> real_folder(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::path path = std::filesystem::absolute(folder, failed);
+  if (failed) return std::nullopt;
+  if (!path.has_filename()) path = path.parent_path();  // "assets/"
+  const std::optional<std::string> above = real_path(path.parent_path().string());
+  return above ? std::optional((std::filesystem::path(*above) / path.filename()).string())
+               : std::nullopt;
+}
+
 bool is_in_folder(const std::string& folder, const std::string& path) {
   const std::optional<std::string> local_folder = local_path(folder);
   const std::optional<std::string> local = local_path(path);
   if (local_folder.has_value() != local.has_value()) return false;
   if (!local) return is_below(folder, path) && !has_dots(path);
-  const auto real_folder = real_path(*local_folder);
+  const auto allowed = real_folder(*local_folder);
   const auto real = real_path(*local);
-  return real_folder && real && is_below(*real_folder, *real);
+  return allowed && real && is_below(*allowed, *real);
 }
 
 }  // namespace

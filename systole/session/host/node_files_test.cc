@@ -117,6 +117,22 @@ TEST_F(NodeFilesTest, LinksAreResolved) {
   EXPECT_EQ(run(kernels_.at("ReadFile"), folder_ / "current/assets/words", linked), "no error");
 }
 
+TEST_F(NodeFilesTest, AFolderOfAssetsIsNoLink) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder_ / "other");
+  for (const std::string& target : {folder_.path(), std::string("/")}) {
+    const std::string assets = folder_ / "other/assets";
+    fs::create_directory_symlink(target, assets);
+    for (const std::string& folder : {assets, assets + "/"}) {
+      const ImportOptions own{.asset_folder = folder};
+      EXPECT_THAT(run(kernels_.at("ReadFile"), secret_, own), HasSubstr("PERMISSION_DENIED"));
+      EXPECT_THAT(run(kernels_.at("WriteFile"), folder_ / "new", own),
+                  HasSubstr("PERMISSION_DENIED"));
+    }
+    fs::remove(assets);
+  }
+}
+
 TEST_F(NodeFilesTest, BucketsAreLimitedByTheirNames) {
   const ImportOptions own{.asset_folder = "mem://model/assets"};
   FileSystem& files = default_file_system();

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/io/http/openssl.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
+#include "systole/worker/protocol/credential_file.h"
 
 namespace systole::worker {
 namespace {
@@ -19,10 +18,7 @@ namespace {
 constexpr int kKeepaliveMs = 10'000;
 
 std::string read_pem(const char* what, const std::string& path) {
-  if (path.empty()) return "";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw not_found("worker: {}, got '{}', which cannot be read", what, path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return path.empty() ? "" : read_credential_file(what, path);
 }
 
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const std::string& address,
@@ -49,10 +45,7 @@ std::string token_of_environment() {
   std::string token = environment_value("SYSTOLE_WORKER_TOKEN");
   check_token_text(token, "SYSTOLE_WORKER_TOKEN");
   if (!token.empty() || path.empty()) return token;
-  std::ifstream file(path);
-  if (!std::getline(file, token) || token.empty()) {
-    throw not_found("worker: SYSTOLE_WORKER_TOKEN_FILE, got '{}', which has no token", path);
-  }
+  token = read_token_file("SYSTOLE_WORKER_TOKEN_FILE", path);
   check_token_text(token, fmt::format("SYSTOLE_WORKER_TOKEN_FILE '{}'", path));
   return token;
 }
