@@ -101,6 +101,7 @@ TEST_F(VerifyTest, GraphsMayEndWithAChecksum) {
 }
 
 TEST_F(VerifyTest, VariablesOfAGraphMustBeThere) {
+  fs_.make_directories("n");
   write_file_atomically(fs_, "n/saved_model.pb", saved_model_bytes());
   EXPECT_THAT(verified("n").damaged, ElementsAre(HasSubstr("variables")));
 }
