@@ -51,9 +51,9 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server at SIGINT and SIGTERM, which all threads but one of its own block. If the
-// server has not ended in time, such as while it reads from a network disk that does not answer,
-// it ends the process: a board writes nothing that could be lost.
+// Stops the server at SIGINT and SIGTERM. A thread of its own waits for the signals; all others
+// block them. If the server does not end in time, for example because a network disk does not
+// answer, this ends the process: a board writes nothing that could be lost.
 class SignalStopper {
  public:
   SignalStopper() {

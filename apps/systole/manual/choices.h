@@ -12,7 +12,8 @@ namespace systole::app {
 // Returns the values that the option takes: {"GZIP", "ZLIB"} for "GZIP|ZLIB"; none if any will do.
 std::vector<std::string> choices_of(const OptionText& option);
 
-// `file` also stands for texts that may name a file, `other` for numbers and addresses.
+// What the value of an option is: nothing (a flag), one of a few words, a folder, a file or any
+// text (which may name a file), or a number or address, for which a shell can offer nothing.
 enum class ValueKind { none, choices, folder, file, other };
 ValueKind kind_of(const OptionText& option);
 

@@ -39,7 +39,7 @@ std::optional<IndexedSlices> indexed_slices(const Output& gradient) {
   if (!is_rows_of_table(gradient)) return std::nullopt;
   const GraphScope in_graph(gradient.graph());
   IndexedSlices slices = flat(gradient);
-  // gather() reads the nearest row for an index outside of the table.
+  // gather() clamps indices to the table, so the gradient belongs to the clamped row.
   slices.indices = maximum(minimum(slices.indices, gradient.shape()[0] - 1), 0);
   return slices;
 }

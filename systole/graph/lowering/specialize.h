@@ -45,8 +45,8 @@ struct SpecializedProgram {
 // feed whose type does not fit; a dimension that stays unknown; a value that must be a constant and
 // is not. UNIMPLEMENTED: an op without lowering (string and IO ops run on the host).
 // `wants_value`, where it is not null, is set when an op asked for a constant and got none: a
-// caller that catches an error then may try again with Feed::value. `num_replicas`: of all
-// processes that will run the program together.
+// caller that catches an error then may try again with Feed::value. `num_replicas`: the replicas
+// that will run the program together, in all processes.
 SpecializedProgram specialize(const Graph& graph, std::span<const Output> fetches,
                               std::span<Node* const> targets, std::span<const Feed> feeds,
                               bool* wants_value = nullptr, int64_t num_replicas = 1);

@@ -192,7 +192,8 @@ void check_rule(MiniSession& session, const Rule& rule, DType dtype, double tole
   }
 }
 
-// One step of rows 3 and 0 of a table; that of -1 is no row, and rows 1 and 2 stay bit by bit.
+// Updates rows 3 and 0 of a table with four rows. The index -1 stands for no row. Rows 1 and 2 must
+// keep every bit.
 void check_rows_of_rule(MiniSession& session, const Rule& rule, DType dtype, double tolerance) {
   const std::vector<int64_t> kRows = {3, -1, 0};
   constexpr int64_t kWidth = 5;

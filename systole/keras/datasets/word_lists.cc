@@ -94,7 +94,7 @@ WordListDataSet split_lists(LabelledLists lists, size_t train) {
 
 std::string decode_words(const std::vector<int32_t>& sequence, const WordIndex& word_index,
                          int32_t index_from) {
-  // Only the words of this sequence: a table of all takes ten times as long.
+  // Looks up the numbers of this sequence only: a table of the whole index takes ten times as long.
   int32_t largest = -1;
   for (const int32_t number : sequence) largest = std::max(largest, number);
   std::vector<const std::string*> words(static_cast<size_t>(largest) + 1);

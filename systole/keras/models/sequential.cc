@@ -102,7 +102,8 @@ Json SequentialDefinition::config() const {
   }
   Json json = {{"name", name()}, {"layers", std::move(layers)}};
   if (!data_shape_) return json;
-  // Keras 2.2.4 and TensorFlow 1.13 read it beside the layers, others in the first layer.
+  // Keras 2.2.4 and TensorFlow 1.13 read the input shape from `build_input_shape`, other versions
+  // from the first layer.
   const Json shape = shape_to_json(*data_shape_);
   if (dynamic_cast<const ModelDefinition*>(stack_[0].definition().get()) == nullptr) {
     json["layers"][0]["config"]["batch_input_shape"] = shape;

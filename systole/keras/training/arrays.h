@@ -21,7 +21,8 @@ class ArrayList {
   ArrayList() = default;
   ArrayList(Tensor one) : arrays_{std::move(one)} {}                     // NOLINT
   ArrayList(std::vector<Tensor> arrays) : arrays_(std::move(arrays)) {}  // NOLINT
-  // No initializer_list: g++ would take options, {.epochs = 3}, for the array 3.
+  // Not a constructor from an initializer_list: g++ ignores designators there and would read the
+  // options {.epochs = 3} as the array 3.
   template <std::convertible_to<Tensor>... Others>
   ArrayList(Tensor first, Tensor second, Others... others)
       : arrays_{std::move(first), std::move(second), Tensor(std::move(others))...} {}

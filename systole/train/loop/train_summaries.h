@@ -11,10 +11,10 @@
 
 namespace systole::train {
 
-// Writes all summaries of the graph, "loss" if it is valid, and "learning_rate" for learning rates
-// that are tensors, to an event file that starts with the graph, alone and as a MetaGraphDef with
-// the variables. The graph also becomes the folder's graph.pbtxt. Values are computed with the step
-// and written after its loop. The first loop is always written.
+// Writes an event file: first the graph, as a GraphDef and as a MetaGraphDef with the variables,
+// then all summaries of the graph, "loss" if it is valid, and "learning_rate" for learning rates
+// that are tensors. Also writes the graph to the folder's graph.pbtxt. Values are computed in the
+// training step and written when its loop has ended. The first loop is always written.
 class TrainSummariesHook : public SummarySaverHook {
  public:
   TrainSummariesHook(Options options, Output loss)

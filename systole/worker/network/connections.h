@@ -96,7 +96,7 @@ class Connections {
   // A call has shown the token. Returns false, and shuts the connection down, if there are too many
   // that have, all with calls.
   bool make_known(Connection& connection);
-  // The same. Errors: RESOURCE_EXHAUSTED if there are too many.
+  // Calls make_known(). Errors: RESOURCE_EXHAUSTED where that returns false.
   void admit(Connection& connection);
   // A call has been refused for its token or method. The connection is shut down when it is one too
   // many.

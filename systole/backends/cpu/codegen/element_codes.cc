@@ -188,7 +188,8 @@ llvm::Value* sign(Elements& e, const Instruction& x, const IndexRef&, Sources s)
     return b.CreateSub(positive,
                        b.CreateZExt(b.CreateICmpSLT(s[0], integer(s[0], 0)), s[0]->getType()));
   }
-  // Zeros keep their sign, NaN stays. A denormal number compares as zero and becomes one.
+  // The sign of a zero is that zero, that of NaN is NaN. Comparisons flush denormals, so the sign
+  // of a denormal number is a zero of its sign.
   llvm::Value* nonzero = b.CreateFCmpONE(s[0], real(s[0], 0));
   llvm::Value* size = b.CreateSelect(nonzero, real(s[0], 1), real(s[0], 0));
   return b.CreateSelect(b.CreateFCmpUNO(s[0], s[0]), s[0],

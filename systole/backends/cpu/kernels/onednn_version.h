@@ -27,7 +27,8 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return
       typename Primitive::primitive_desc(engine, std::forward<Arguments>(arguments)..., attributes);
 }
-// The same for a gradient, which is made for the forward operation `forward`.
+// Describes the primitive of a gradient. oneDNN wants the description of its forward primitive,
+// `forward`, as a hint.
 template <class Primitive, class Forward, class... Arguments>
 typename Primitive::primitive_desc describe_gradient(const Forward& forward,
                                                      const dnnl::primitive_attr& attributes,
@@ -68,7 +69,8 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return typename Primitive::primitive_desc(
       typename Primitive::desc(std::forward<Arguments>(arguments)...), attributes, engine);
 }
-// The same for a gradient, which is made for the forward operation `forward`.
+// Describes the primitive of a gradient. oneDNN wants the description of its forward primitive,
+// `forward`, as a hint.
 template <class Primitive, class Forward, class... Arguments>
 typename Primitive::primitive_desc describe_gradient(const Forward& forward,
                                                      const dnnl::primitive_attr& attributes,

@@ -2,6 +2,7 @@
 #include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/lowering/sort_positions.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -45,23 +46,11 @@ std::vector<hlo::Value> lower_top_k(LowerContext& c) {
   const int last = x.shape().rank() - 1;
   const int64_t k = c.constant_ints(kTopKK).at(0);
   check_k(x.type(), k);
-  const hlo::Value positions = b.iota({DType::s32, x.shape()}, last);
-  const auto fill = [&](hlo::Instruction& sort) {
-    hlo::Computation& region = sort.add_region();
-    hlo::Builder inner(region);
-    const hlo::Value left = region.add_parameter({x.dtype(), {}});
-    const hlo::Value right = region.add_parameter({x.dtype(), {}});
-    region.add_parameter({DType::s32, {}});
-    region.add_parameter({DType::s32, {}});
-    region.set_results({is_before(inner, left, right)});
-  };
-  hlo::Instruction* const sorted =
-      b.op_with_regions(hlo::Opcode::sort, {x, positions},
-                        hlo::SortAttrs{.dimension = last, .is_stable = true}, fill);
+  const SortedElements sorted = sort_with_positions(b, x, last, is_before);
   Dims limit = x.shape().dims();
   limit[static_cast<size_t>(last)] = k;
   const Dims start(limit.size(), 0);
-  return {b.slice(sorted->result(0), start, limit), b.slice(sorted->result(1), start, limit)};
+  return {b.slice(sorted.elements, start, limit), b.slice(sorted.positions, start, limit)};
 }
 
 // Each value's gradient goes back to its place: a gather's gradient over the rows laid end to end.

@@ -1,4 +1,5 @@
 #include "systole/graph/lowering/rows.h"
+#include "systole/graph/lowering/sort_positions.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -29,19 +30,10 @@ hlo::Value first_positions(hlo::Builder& b, hlo::Value x) {
   const int64_t size = x.shape()[0];
   const TensorType positions{DType::s32, x.shape()};
   const hlo::Value iota = b.iota(positions, 0);
-  const auto fill = [&](hlo::Instruction& sort) {
-    hlo::Computation& region = sort.add_region();
-    hlo::Builder inner(region);
-    const hlo::Value left = region.add_parameter({x.dtype(), {}});
-    const hlo::Value right = region.add_parameter({x.dtype(), {}});
-    region.add_parameter({DType::s32, {}});
-    region.add_parameter({DType::s32, {}});
-    region.set_results({inner.compare(left, right, hlo::ComparisonDirection::lt)});
+  const auto is_less = [](hlo::Builder& inner, hlo::Value left, hlo::Value right) {
+    return inner.compare(left, right, hlo::ComparisonDirection::lt);
   };
-  hlo::Instruction* const sorted = b.op_with_regions(
-      hlo::Opcode::sort, {x, iota}, hlo::SortAttrs{.dimension = 0, .is_stable = true}, fill);
-  const hlo::Value elements = sorted->result(0);
-  const hlo::Value places = sorted->result(1);
+  const auto [elements, places] = sort_with_positions(b, x, 0, is_less);
   const hlo::Value differ =
       b.compare(b.slice(elements, {1}, {size}), b.slice(elements, {0}, {size - 1}),
                 hlo::ComparisonDirection::ne);
