@@ -11,6 +11,7 @@
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/lowering/capture_scope.h"
 #include "systole/graph/op_def.h"
+#include "systole/graph/op_signature.h"
 
 namespace systole {
 namespace {
@@ -24,6 +25,27 @@ void check_name(std::string_view name) {
   const bool starts_well = !name.empty() && name[0] != '-' && name[0] != '/';
   if (starts_well && std::ranges::all_of(name, allowed)) return;
   throw invalid_argument("name, got '{}', expected letters, digits and any of '_.-/'", name);
+}
+
+// Rules of the op's registration, so that inference and lowering may rely on them: the number of
+// inputs, and no handle where a value belongs. A node that is written in another form has other
+// inputs than the registration.
+void check_inputs(const OpDef& op, std::span<const Output> inputs) {
+  if (op.export_node != nullptr) return;
+  const OpSignature& signature = signature_of(op);
+  const auto least = static_cast<size_t>(signature.min_inputs());
+  const size_t got = inputs.size();
+  if (got < least || (got > least && !signature.takes_more())) {
+    throw invalid_argument("inputs, got {}, expected {}{}", got, least,
+                           signature.takes_more() ? " or more" : "");
+  }
+  if (signature.takes_more() || op.passes_on == PassesOn::value) return;
+  for (size_t i = 0; i < got; ++i) {
+    const SignatureArg& arg = signature.inputs[i];
+    if (inputs[i].dtype() != DType::resource || arg.type_attr.empty()) continue;
+    throw invalid_argument("{}, got the handle '{}', expected a value: read the variable", arg.name,
+                           inputs[i].name());
+  }
 }
 
 std::string lower_graph(std::string_view text) {
@@ -93,6 +115,7 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
       if (!inputs[i].valid()) throw invalid_argument("input {}, got none, expected a tensor", i);
       inputs[i] = capture(inputs[i]);
     }
+    check_inputs(op, inputs);
     node->inputs_ = std::move(inputs);
     if (op.infer != nullptr) node->output_types_ = op.infer({op_name, node->inputs_, node->attrs_});
   } catch (const Error& error) {

@@ -48,7 +48,7 @@ struct RandomUniformOptions {
 };
 // Uniform in [minval, maxval). Floats have as many random bits as their mantissa has (23 in f32);
 // the upper bound is never drawn, also where rounding would give it in TensorFlow. Integers are
-// unbiased to within range / 2^64; an empty range gives minval. (tf.random_uniform)
+// unbiased to within range / 2^64; an empty range is INVALID_ARGUMENT. (tf.random_uniform)
 Output random_uniform(const ShapeInput& shape, const RandomUniformOptions& options = {});
 
 struct MultinomialOptions {

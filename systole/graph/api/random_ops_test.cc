@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/op_tester.h"
 
@@ -138,14 +139,19 @@ TEST_F(RandomOpsTest, integers_may_range_over_everything) {
   negative = 0;
   for (const int32_t x : signed32.data<int32_t>()) negative += x < 0 ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(negative), kMany / 2.0, 400);
-  const Tensor empty =
-      evaluate(random_uniform({3}, {.minval = 5, .maxval = 5, .dtype = DType::s32}));
-  EXPECT_EQ(empty.as_double(0), 5);
 }
 
 TEST_F(RandomOpsTest, bad_arguments_are_errors) {
   EXPECT_EQ(error_of([] { random_uniform({2}, {.dtype = DType::s32}); }),
             "INVALID_ARGUMENT: random_uniform: maxval, got none, expected one for s32");
+  EXPECT_THAT(
+      error_of([] { random_uniform({2}, {.minval = 5, .maxval = 5, .dtype = DType::s32}); }),
+      HasSubstr("minval and maxval, got s32[] 5 and s32[] 5, expected minval < maxval"));
+  EXPECT_EQ(evaluate(random_uniform({0}, {.maxval = 0, .dtype = DType::s32})).num_elements(), 0);
+  const Output computed = cast(reduce_sum(random_uniform({1})) * 0.0F, DType::s32);
+  EXPECT_THAT(
+      error_of([&] { evaluate(random_uniform({2}, {.maxval = computed, .dtype = DType::s32})); }),
+      HasSubstr("got minval >= maxval, expected minval < maxval"));
   EXPECT_THAT(error_of([] { random_normal({2}, {.dtype = DType::s32}); }),
               HasSubstr("RandomStandardNormal: dtype, got s32, expected a floating one"));
   EXPECT_THAT(error_of([] { multinomial(constant(1.0F), 3); }),

@@ -44,6 +44,8 @@ void add_gather(std::vector<OpCase>& cases) {
   const Tensor grid = Tensor::of<int64_t>({2, 2}, {1, 2, 0, 1});
   cases.push_back(gather_case("rows", {4, 3}, few, 0));
   cases.push_back(gather_case("columns", {2, 3}, few, 1));
+  cases.push_back(gather_case("columns_of_nothing", {0, 3}, few, 1));
+  cases.push_back(gather_case("empty_rows", {4, 0}, few, 0));
   cases.push_back(gather_case("middle", {2, 3, 2}, grid, 1));
   cases.push_back(gather_case("last", {2, 3}, grid, -1));
   cases.push_back(gather_case("element", {4, 3}, Tensor(3), 0));

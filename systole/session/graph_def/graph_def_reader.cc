@@ -14,6 +14,7 @@
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/graph_def/graph_def_attrs.h"
 #include "systole/session/graph_def/importable_ops.h"
+#include "systole/session/graph_def/placeholder_shape.h"
 
 namespace systole {
 namespace {
@@ -200,7 +201,7 @@ class NodeImporter {
     };
     std::vector<Frame> stack;
     const auto enter = [&](const Reference& reference, std::string_view user) {
-      if (!reference.control && given(reference) != nullptr) return;
+      if (given(reference) != nullptr) return;  // a control input: nothing is there to run
       const tensorflow::NodeDef& node = find(reference.node, user);
       const auto [it, added] = ordered_.emplace(&node, false);
       if (added) {
@@ -306,6 +307,7 @@ class NodeImporter {
       }
     }
     if (!op.filled_by.empty()) add_content(what, node, signature, context);
+    if (op.name == "Placeholder") complete_shape(what, node, context.attrs);
     if (op.draws_random) context.attrs.try_emplace("_stream", Graph::current().nodes_made());
     context.function = [&](std::string_view attr, std::span<const Output> declared,
                            std::span<const Output> captured) {
@@ -327,6 +329,18 @@ class NodeImporter {
       imported.node = Graph::current().nodes().back().get();
     }
     return imported;
+  }
+
+  // Of a placeholder that declares no shape: the rank that its users need.
+  void complete_shape(const std::string& what, const tensorflow::NodeDef& node,
+                      AttrMap& attrs) const {
+    attrs.erase("shape");
+    const int producer = state_.message.versions().producer();
+    if (auto shape = declared_shape(what, node, producer)) {
+      attrs.emplace("shape", *std::move(shape));
+    } else if (const auto rank = rank_from_users(node, list_)) {
+      attrs.emplace("shape", Shape(Dims(static_cast<size_t>(*rank), kUnknown)));
+    }
   }
 
   // Of a table: what fills it.
@@ -452,9 +466,28 @@ void find_variables(const Graph& graph, size_t first_node, ImportedGraph& import
   }
 }
 
+// What stands for a placeholder must be what it declares: its users may be told nothing else.
+void check_inputs(const tensorflow::GraphDef& message, const ImportOptions& options) {
+  for (const auto& node : message.node()) {
+    if (node.op() != "Placeholder" && node.op() != "PlaceholderWithDefault") continue;
+    const auto it = options.inputs.find(node.name() + ":0");
+    if (it == options.inputs.end()) continue;
+    const std::string what = fmt::format("{}: node '{}'", options.what, node.name());
+    const auto shape = declared_shape(what, node, message.versions().producer());
+    const TensorType& got = it->second.type();
+    const auto attr = node.attr().find("dtype");
+    const DType dtype =
+        attr == node.attr().end() ? got.dtype : dtype_from_message(attr->second.type());
+    if (got.dtype == dtype && (!shape || got.shape.compatible_with(*shape))) continue;
+    throw invalid_argument("{}: input that stands for a placeholder, got {}, expected {}{}", what,
+                           got, dtype, shape ? shape->to_string() : " of any shape");
+  }
+}
+
 }  // namespace
 
 ImportedGraph import_graph_def(const tensorflow::GraphDef& message, const ImportOptions& options) {
+  check_inputs(message, options);
   ImportState state{message, options};
   const bool whole = options.outputs.empty();
   const Graph& graph = Graph::current();

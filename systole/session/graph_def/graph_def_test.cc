@@ -215,6 +215,15 @@ TEST(GraphDefTest, OpsOfOtherReleases) {
   Session session("", {.graph = &graph});
   // (4 - 1) / 1 * 1 + 1 + 4, (6 - 4) / 2 * 4 + 4 + 6
   EXPECT_EQ(session.run(imported.outputs[0]).to_string(), "f32[1,1,1,2] {{{{8, 14}}}}");
+  Graph whole;
+  const GraphScope whole_scope(whole);
+  import_graph_def(message, {});
+  Session of_whole("", {.graph = &whole});
+  const auto outputs = of_whole.run({"n:0", "n:1", "n:2", "sum:0"});
+  EXPECT_EQ(outputs[0].to_string(), "f32[1,1,1,2] {{{{4, 8}}}}");
+  EXPECT_EQ(outputs[1].to_string(), "f32[2] {1, 4}");
+  EXPECT_EQ(outputs[2].to_string(), "f32[2] {1, 4}");
+  EXPECT_EQ(outputs[3].to_string(), "f32[1,1,1,2] {{{{8, 14}}}}");
 }
 
 TEST(GraphDefTest, WhatCannotBeImported) {
@@ -267,6 +276,92 @@ TEST(GraphDefTest, NodesWithTooFewInputsAreRefused) {
                 ::testing::HasSubstr("g.pb: node 'y'"))
         << op;
   }
+}
+
+// The handle of a variable has no elements and no shape.
+TEST(GraphDefTest, HandlesWhereValuesBelongAreRefused) {
+  for (const char* op : {"Shape", "Size", "Rank", "Neg", "ZerosLike"}) {
+    for (const bool whole : {false, true}) {
+      tensorflow::GraphDef message;
+      auto& variable = add_node(message, "v", "VarHandleOp", {});
+      (*variable.mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+      (*variable.mutable_attr())["shape"].mutable_shape()->add_dim()->set_size(2);
+      add_node(message, "y", op, {"v"});
+      ImportOptions options{.what = "g.pb"};
+      if (!whole) options.outputs = {"y:0"};
+      Graph graph;
+      const GraphScope scope(graph);
+      EXPECT_THAT(error_of([&] { import_graph_def(message, options); }),
+                  ::testing::AllOf(::testing::HasSubstr("node 'y'"),
+                                   ::testing::HasSubstr("expected a value: read the variable")))
+          << op;
+    }
+  }
+}
+
+void set_float_placeholder(tensorflow::NodeDef& node, std::optional<Shape> shape) {
+  (*node.mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+  if (shape) shape_to_message(*shape, *(*node.mutable_attr())["shape"].mutable_shape());
+}
+
+// Its users tell how many dimensions it has, also behind other ops.
+TEST(GraphDefTest, PlaceholdersWithoutAShape) {
+  tensorflow::GraphDef message;
+  set_float_placeholder(add_node(message, "x", "Placeholder", {}), std::nullopt);
+  auto& constant_node = add_node(message, "w", "Const", {});
+  tensor_to_message(Tensor::of<float>({2, 1}, {1, 2}),
+                    *(*constant_node.mutable_attr())["value"].mutable_tensor());
+  add_node(message, "relu", "Relu", {"x"});
+  add_node(message, "y", "MatMul", {"relu", "w"});
+  {
+    Graph graph;
+    const GraphScope scope(graph);
+    import_graph_def(message, {});
+    EXPECT_EQ(graph.tensor("x").shape(), Shape({kUnknown, kUnknown}));
+    Session session("", {.graph = &graph});
+    EXPECT_EQ(
+        session.run("y:0", {{graph.tensor("x"), Tensor::of<float>({1, 2}, {3, 4})}}).to_string(),
+        "f32[1,1] {{11}}");
+  }
+  // The same of one that an old producer wrote as a scalar.
+  set_float_placeholder(*message.mutable_node(0), Shape({}));
+  message.mutable_versions()->set_producer(21);
+  {
+    Graph graph;
+    const GraphScope scope(graph);
+    import_graph_def(message, {});
+    EXPECT_EQ(graph.tensor("x").shape().rank(), 2);
+  }
+  message.Clear();
+  set_float_placeholder(add_node(message, "x", "Placeholder", {}), std::nullopt);
+  add_node(message, "y", "Neg", {"x"});
+  Graph graph;
+  const GraphScope scope(graph);
+  EXPECT_THAT(error_of([&] { import_graph_def(message, {.what = "g.pb"}); }),
+              ::testing::HasSubstr("g.pb: node 'x': shape, got none"));
+  const Output x = placeholder(DType::f32, {3}, "mine");
+  import_graph_def(message, {.inputs = {{"x:0", x}}});  // which stands for it in a whole graph, too
+  EXPECT_EQ(graph.find_node("x"), nullptr);
+  EXPECT_EQ(graph.tensor("y").shape(), Shape({3}));
+}
+
+TEST(GraphDefTest, AnInputIsWhatThePlaceholderDeclares) {
+  tensorflow::GraphDef message;
+  set_float_placeholder(add_node(message, "x", "Placeholder", {}), Shape({}));
+  add_node(message, "y", "Neg", {"x"});
+  Graph graph;
+  const GraphScope scope(graph);
+  const auto error_with = [&](DType dtype, const Shape& shape) {
+    const Output x = placeholder(dtype, shape);
+    return error_of([&] {
+      import_graph_def(message, {.inputs = {{"x:0", x}}, .outputs = {"y:0"}, .what = "g.pb"});
+    });
+  };
+  EXPECT_EQ(error_with(DType::f32, {0}),
+            "INVALID_ARGUMENT: g.pb: node 'x': input that stands for a placeholder, got f32[0], "
+            "expected f32[]");
+  EXPECT_THAT(error_with(DType::s32, {}), ::testing::HasSubstr("got s32[], expected f32[]"));
+  EXPECT_EQ(error_with(DType::f32, {}), "no error");
 }
 
 TEST(GraphDefTest, SqueezeWithoutAxesTakesAllOfSizeOne) {

@@ -39,7 +39,8 @@ std::vector<Output> import_div(const ImportContext& c) {
   return add_translated(c, integers ? "TruncateDiv" : "RealDiv", {c.input(0), c.input(1)});
 }
 
-// Inference alone: the moving statistics are inputs 3 and 4.
+// Inference alone: the moving statistics are inputs 3 and 4. They are also what the other outputs
+// hold then; a fetch finds each under the node's name.
 std::vector<Output> import_batch_norm(const ImportContext& c) {
   if (c.attr<bool>("is_training")) {
     throw unimplemented("is_training, got true, expected a graph for inference");
@@ -54,7 +55,11 @@ std::vector<Output> import_batch_norm(const ImportContext& c) {
   const NameScope scope(c.name);
   const Output factor = scale * rsqrt(c.input(4) + epsilon);
   const Output shift = offset - mean * factor;
-  return {x * along_channels(factor) + along_channels(shift)};
+  const Output y = x * along_channels(factor) + along_channels(shift);
+  const Output& variance = c.input(4);
+  return Graph::current()
+      .add_node("IdentityN", {y, mean, variance, mean, variance}, {}, {}, scope.name())
+      ->outputs();
 }
 
 constexpr std::string_view kVariableAttrs =
@@ -82,7 +87,7 @@ const OpDef kTranslated[] = {
     {.name = "Div", .inputs = "x: T, y: T", .outputs = "z: T", .import_node = import_div},
     {.name = "FusedBatchNorm",
      .inputs = "x: T, scale: U, offset: U, mean: U, variance: U",
-     .outputs = "y: T, batch_mean: U, batch_variance: U",
+     .outputs = "y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U",
      .attrs = "epsilon: float = 0.0001, data_format: string = 'NHWC', is_training: bool = true",
      .aliases = "FusedBatchNormV2 FusedBatchNormV3",
      .import_node = import_batch_norm},

@@ -30,6 +30,12 @@ std::vector<hlo::Value> lower_gather(LowerContext& c) {
     throw invalid_argument("params, got {}, expected elements along axis {}",
                            c.input(kGatherParams).type(), axis);
   }
+  Dims result(params.begin(), params.begin() + axis);
+  result.insert(result.end(), indices.begin(), indices.end());
+  result.insert(result.end(), params.begin() + axis + 1, params.end());
+  if (Shape empty(result); empty.num_elements() == 0) {  // of no elements there are no slices
+    return {c.b.constant(Tensor(c.input(kGatherParams).dtype(), std::move(empty)))};
+  }
   hlo::GatherAttrs attrs;
   for (int i = 0; i < params.rank() - 1; ++i)
     attrs.offset_dims.push_back(i < axis ? i : i + indices.rank());

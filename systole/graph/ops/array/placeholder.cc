@@ -15,6 +15,12 @@ std::vector<Output> import_placeholder(const ImportContext& c) {
   if (!c.whole_graph) {
     throw invalid_argument("placeholder, got no value, expected it among the inputs");
   }
+  if (!c.attrs.contains("shape")) {
+    throw invalid_argument(
+        "shape, got none and no op that tells the number of dimensions, expected a placeholder of "
+        "yours among the inputs (ImportOptions::inputs[\"{}:0\"])",
+        c.name);
+  }
   return c.add({}, {{"dtype", c.attr<DType>("dtype")}, {"shape", c.attr<Shape>("shape")}});
 }
 

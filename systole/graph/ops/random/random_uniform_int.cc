@@ -1,7 +1,16 @@
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/random_lowering.h"
+#include "systole/graph/lowering/specialize.h"
 
 namespace systole {
 namespace {
+
+bool is_empty_range(const Tensor& low, const Tensor& high) {
+  if (dtype_info(low.dtype()).is_signed) {
+    return low.cast(DType::s64).item<int64_t>() >= high.cast(DType::s64).item<int64_t>();
+  }
+  return low.cast(DType::u64).item<uint64_t>() >= high.cast(DType::u64).item<uint64_t>();
+}
 
 std::vector<TensorType> infer_random_uniform_int(const InferContext& c) {
   const DType dtype = c.attr<DType>("Tout");
@@ -14,6 +23,14 @@ std::vector<TensorType> infer_random_uniform_int(const InferContext& c) {
   if (c.input(1) != scalar || c.input(2) != scalar) {
     throw invalid_argument("minval and maxval, got {} and {}, expected {}", c.input(1), c.input(2),
                            scalar);
+  }
+  const std::optional<Tensor> low = c.constant_input(1);
+  const std::optional<Tensor> high = c.constant_input(2);
+  if (low && high && shape->is_static() && shape->num_elements() > 0) {
+    if (is_empty_range(*low, *high)) {
+      throw invalid_argument("minval and maxval, got {} and {}, expected minval < maxval",
+                             low->to_string(), high->to_string());
+    }
   }
   return {{dtype, *shape}};
 }
@@ -38,6 +55,13 @@ std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
   const hlo::Value low = b.convert(c.input(1), DType::u64);
   const hlo::Value range = b.subtract(b.convert(c.input(2), DType::u64), low);
   const hlo::Value empty = b.compare(c.input(2), c.input(1), hlo::ComparisonDirection::le);
+  const bool constant = constant_value(c.node.input(1)) && constant_value(c.node.input(2));
+  if (!constant && shape.num_elements() > 0) {
+    c.lowering.check(empty, Code::invalid_argument,
+                     fmt::format("{}: minval and maxval, got minval >= maxval, expected "
+                                 "minval < maxval",
+                                 c.node.describe()));
+  }
   const hlo::Value range_or_1 = b.select(empty, b.constant(Tensor::scalar(uint64_t{1})), range);
   const hlo::Value ranges = b.broadcast(range_or_1, shape);
   const bool narrow = dtype_info(dtype).bits <= 32;
