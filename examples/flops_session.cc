@@ -14,7 +14,7 @@
 namespace {
 
 struct Flags {
-  std::string tpu = "local";
+  std::string tpu = st::tpu_variable().empty() ? "local" : "";
   int64_t n = 512;  // the matrices' size
   int64_t count = 20;
 };

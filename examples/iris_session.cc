@@ -67,8 +67,7 @@ void train(const Flags& flags) {
   auto updates = st::GradientDescentOptimizer(0.01).minimize(cost);
 
   // Get the TPU's location
-  const std::string target =
-      flags.tpu.empty() ? "" : st::TPUClusterResolver({.tpu = flags.tpu}).get_master();
+  const std::string target = st::find_tpu(flags.tpu);
 
   // Run SGD
   st::Session sess(target);
@@ -118,7 +117,8 @@ int main(int argc, char** argv) {
       .value_name("FILE")
       .show_default();
   line.option("--tpu", flags.tpu,
-              "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port")
+              "TPU to run on, as TPUClusterResolver takes it: local, grpc://host:port; by default "
+              "TPU_NAME, or this machine")
       .value_name("TPU");
   line.option("--epochs", flags.epochs, "Passes over the training rows").show_default().positive();
   line.option("--split-seed", flags.split_seed, "Chooses the 50 flowers to test with")

@@ -69,7 +69,10 @@ void run(const Flags& flags) {
             .batch(params["batch_size"], true);
       },
       {.max_steps = flags.train_steps});
-  if (st::StopSignals::received()) return;  // the next run continues from the checkpoint
+  if (st::StopSignals::received()) {
+    // The next run continues from the checkpoint.
+    throw st::ExitStatus{st::StopSignals::exit_code()};
+  }
   const auto test_flowers = [&test_x = test_x, &test_y = test_y] {
     return flowers(test_x, test_y);
   };

@@ -120,7 +120,7 @@ st::InputFn get_test_input_fn(const std::string& filename) {
 }
 
 void run() {
-  auto run_config = st::RunConfig{.master = FLAGS.master,
+  auto run_config = st::RunConfig{.master = st::find_tpu(FLAGS.master),
                                   .model_dir = FLAGS.model_dir,
                                   .tpu_config = st::TPUConfig{FLAGS.iterations, FLAGS.num_shards}};
   auto estimator = st::TPUEstimator({.model_fn = model_fn,
@@ -130,7 +130,10 @@ void run() {
                                      .eval_batch_size = FLAGS.batch_size,
                                      .predict_batch_size = FLAGS.batch_size});
   estimator.train(get_input_fn(FLAGS.train_file), {.max_steps = FLAGS.train_steps});
-  if (st::StopSignals::received()) return;  // the next run continues from the checkpoint
+  if (st::StopSignals::received()) {
+    // The next run continues from the checkpoint.
+    throw st::ExitStatus{st::StopSignals::exit_code()};
+  }
 
   const st::Evaluation result = estimator.evaluate(get_test_input_fn(FLAGS.eval_file));
   std::printf("%s\n", result.to_string().c_str());
@@ -150,7 +153,8 @@ void run() {
 int main(int argc, char** argv) {
   st::CommandLine line("mnist_tpuestimator",
                        "Trains a convolutional network on MNIST with TPUEstimator.");
-  line.option("--master", FLAGS.master, "TPU to run on: local, local:v3-8, grpc://host:port")
+  line.option("--master", FLAGS.master,
+              "TPU to run on: local, local:v3-8, grpc://host:port; by default TPU_NAME, or local")
       .value_name("TPU");
   line.option("--model_dir", FLAGS.model_dir, "Checkpoints and summaries; temporary when empty")
       .value_name("FOLDER");

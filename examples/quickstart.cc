@@ -150,7 +150,10 @@ void run(const Flags& flags) {
                               .eval_batch_size = 1000,
                               .predict_batch_size = flags.batch_size});
   train(estimator, digits.train, flags);
-  if (st::StopSignals::received()) return;
+  if (st::StopSignals::received()) {
+    // The next run continues from the checkpoint.
+    throw st::ExitStatus{st::StopSignals::exit_code()};
+  }
   watch.lap("training");
   evaluate(estimator, digits.test);
   watch.lap("evaluation");

@@ -1,6 +1,7 @@
 // Everything that a program which builds and runs graphs needs. `namespace st` is short for it.
 #pragma once
 
+#include "systole/cluster/find_tpu.h"
 #include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/data/dataset.h"
 #include "systole/data/feed/step_feed.h"

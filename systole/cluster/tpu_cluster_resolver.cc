@@ -5,6 +5,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/number_text.h"
 #include "systole/cluster/cloud_tpu.h"
 #include "systole/session/target.h"
 
@@ -51,6 +52,25 @@ TpuConfig parse_tpu_config(const std::string& text) {
 std::string without_grpc(std::string_view address) {
   if (address.starts_with(kGrpc)) address.remove_prefix(kGrpc.size());
   return std::string(address);
+}
+
+// Whether the text is "host:port" of a worker without its scheme.
+bool is_bare_address(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  return colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() &&
+         text.find_first_not_of("0123456789", colon + 1) == std::string_view::npos &&
+         text.find('/') == std::string_view::npos;
+}
+
+// Errors: INVALID_ARGUMENT for text that is no "host:port".
+void check_address(const std::string& address, const std::string& name, const std::string& source) {
+  const size_t colon = address.rfind(':');
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : parse_number<int64_t>(std::string_view(address).substr(colon + 1));
+  if (colon != 0 && port && *port > 0 && *port < 65536) return;
+  throw invalid_argument("TPUClusterResolver: tpu, got '{}', expected grpc://host:port ({})", name,
+                         source);
 }
 
 bool may_come_back(const CloudTpuNode& node) {
@@ -126,16 +146,19 @@ void TPUClusterResolver::resolve(const TPUClusterResolverOptions& options) {
   if (name_.starts_with(kGrpc)) {
     std::vector<std::string> addresses;
     for (const std::string& part : split_addresses(name_)) addresses.push_back(without_grpc(part));
-    if (addresses.empty() || addresses.front().empty()) {
-      throw invalid_argument("TPUClusterResolver: tpu, got '{}', expected grpc://host:port ({})",
-                             name_, source_);
-    }
+    if (addresses.empty()) addresses.emplace_back();
+    for (const std::string& address : addresses) check_address(address, name_, source_);
     return set_workers(addresses, options);
   }
   if (has_target_scheme(name_)) {
     master_ = name_;
     environment_ = "google";
     return;
+  }
+  if (is_bare_address(name_)) {
+    throw invalid_argument(
+        "TPUClusterResolver: tpu, got '{0}' from {1}, expected grpc://{0}: grpc:// is missing",
+        name_, source_);
   }
   ask_cloud(options);
 }

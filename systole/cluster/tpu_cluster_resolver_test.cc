@@ -10,10 +10,12 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/cluster/cloud_tpu.h"
+#include "systole/cluster/find_tpu.h"
 #include "systole/cluster/kubernetes_cluster_resolver.h"
 #include "systole/cluster/slurm_cluster_resolver.h"
 #include "systole/cluster/tf_config_cluster_resolver.h"
 #include "systole/io/testing/gcs_server.h"
+#include "systole/session/target.h"
 
 namespace systole {
 namespace {
@@ -132,6 +134,30 @@ TEST(TPUClusterResolver, TakesALineOfEachSeed) {
               StartsWith("UNIMPLEMENTED: TPUClusterResolver: tpu, got a list of 2 TPUs"));
   EXPECT_THAT(error_of([] { TPUClusterResolver r({.tpu = "local", .tpu_names = "local"}); }),
               HasSubstr("got both tpu and tpu_names"));
+}
+
+TEST(TPUClusterResolver, SaysWhatAnAddressLacks) {
+  for (const char* tpu : {"1.2.3.4:8470", "worker.example.com:8470", "[::1]:8470"}) {
+    EXPECT_THAT(error_of([&] { TPUClusterResolver r(tpu); }),
+                AllOf(StartsWith("INVALID_ARGUMENT"),
+                      HasSubstr(std::string("expected grpc://") + tpu + ": grpc:// is missing")));
+    EXPECT_THAT(error_of([&] { resolve_target(tpu, ""); }), HasSubstr("grpc:// is missing"));
+  }
+  for (const char* tpu :
+       {"grpc://", "grpc://host", "grpc://host:999999", "grpc://a:1,grpc://b:x"}) {
+    EXPECT_THAT(error_of([&] { TPUClusterResolver r(tpu); }),
+                HasSubstr(std::string("got '") + tpu + "', expected grpc://host:port"));
+  }
+}
+
+TEST(TPUClusterResolver, FindsTheTpuOfAProgram) {
+  EXPECT_EQ(find_tpu(), "");
+  EXPECT_EQ(tpu_variable(), "");
+  EXPECT_EQ(find_tpu("local:v3-8"), "local:v3-8");
+  const Environment name(Variables{{"TPU_NAME", "grpc://10.0.0.2:8470"}});
+  EXPECT_EQ(tpu_variable(), "TPU_NAME");
+  EXPECT_EQ(find_tpu(), "grpc://10.0.0.2:8470");
+  EXPECT_EQ(find_tpu("local"), "local");
 }
 
 TEST(TPUClusterResolver, NamesNeedTheCloud) {

@@ -81,6 +81,13 @@ std::string target_forms() { return TargetSchemes::instance().forms(/*with_empty
 Target resolve_target(std::string_view target, std::string_view backend) {
   const TargetScheme* const scheme = TargetSchemes::instance().find_for(target);
   if (scheme != nullptr) return scheme->resolve(target, backend);
+  const size_t port = target.rfind(':');
+  const bool address = port != std::string_view::npos && port + 1 < target.size() &&
+                       target.find_first_not_of("0123456789", port + 1) == std::string_view::npos;
+  if (address) {
+    throw invalid_argument("Session: target, got '{0}', expected grpc://{0}: grpc:// is missing",
+                           target);
+  }
   throw invalid_argument("Session: target, got '{}', expected {}", target,
                          TargetSchemes::instance().forms(/*with_empty=*/true));
 }

@@ -524,8 +524,8 @@ TEST(WorkerFaults, RefusesAddresses) {
     const char* text;
   } cases[] = {
       {"0.0.0.0:0", "which other machines can reach"},
-      {"127.0.0.1", "expected 'grpc://host:port'"},
-      {"127.0.0.1:99999", "expected 'grpc://host:port'"},
+      {"127.0.0.1", "expected 'host:port'"},
+      {"127.0.0.1:99999", "expected 'host:port'"},
       {"127.0.0.1:1,127.0.0.1:2", "expected one"},
   };
   for (const auto& c : cases) {

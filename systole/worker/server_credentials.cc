@@ -35,7 +35,7 @@ Pem read_pem(const WorkerTls& tls) {
   if (!tls.client_ca.empty())
     pem.client_ca = read_credential_file("authority of clients", tls.client_ca);
   check_key_pair(pem.certificate, pem.key, tls.certificate, tls.key);
-  if (!tls.client_ca.empty()) check_certificates(pem.client_ca, tls.client_ca);
+  if (!tls.client_ca.empty()) check_authorities(pem.client_ca, tls.client_ca);
   return pem;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "systole/worker/protocol/credential_file.h"
 #include "systole/worker/protocol/profile_stream.h"
 #include "systole/worker/worker_server.h"
+#include "systole/worker/worker_status.h"
 
 namespace systole::worker {
 namespace {
@@ -76,7 +78,10 @@ TEST_F(WorkerTlsTest, ProvesWhoItIs) {
   EXPECT_EQ(connect(worker, path("worker.pem"), "secret"), "no error");
   EXPECT_THAT(connect(worker, path("worker.pem"), "guess"), StartsWith("UNAUTHENTICATED"));
   EXPECT_THAT(connect(worker, path("other.pem"), "secret"), StartsWith("UNAVAILABLE"));
-  EXPECT_THAT(connect(worker, "", "secret"), StartsWith("UNAVAILABLE")) << "without TLS";
+  EXPECT_THAT(connect(worker, "", "secret"),
+              AllOf(StartsWith("UNAVAILABLE"), HasSubstr("set SYSTOLE_WORKER_CA to the file")));
+  EXPECT_THAT(error_of([&] { worker_status(worker.address()); }),
+              HasSubstr("set SYSTOLE_WORKER_CA to the file"));
   EXPECT_THAT(connect(worker, path("none.pem"), "secret"), StartsWith("NOT_FOUND"));
 }
 
@@ -90,7 +95,7 @@ TEST_F(WorkerTlsTest, ProtectsRecordings) {
   EXPECT_EQ(begin("worker.pem", "secret"), "no error");
   EXPECT_THAT(begin("worker.pem", "guess"), StartsWith("UNAUTHENTICATED"));
   EXPECT_THAT(begin("other.pem", "secret"), StartsWith("UNAVAILABLE"));
-  EXPECT_THAT(begin("", "secret"), StartsWith("UNAVAILABLE")) << "without TLS";
+  EXPECT_THAT(begin("", "secret"), HasSubstr("set SYSTOLE_WORKER_CA to the file"));
 }
 
 TEST_F(WorkerTlsTest, DemandsCertificatesOfClients) {
@@ -173,6 +178,38 @@ TEST_F(WorkerTlsTest, RefusesWhatIsNotSafe) {
     *file = "/dev/zero";
     EXPECT_THAT(fails(options), HasSubstr("device"));
   }
+}
+
+TEST_F(WorkerTlsTest, RefusesCertificatesThatNoClientWouldTake) {
+  const auto fails = [&](const std::string& certificate, const std::string& client_ca = "") {
+    WorkerOptions options = options_;
+    options.tls.certificate = path(certificate);
+    options.tls.client_ca = client_ca.empty() ? "" : path(client_ca);
+    return error_of([&] { const WorkerServer worker(runtime::client("cpu"), options); });
+  };
+  // A request; a certificate of an authority, "signed", and one whose time is over.
+  const std::string key = "-key " + path("worker.key") + " -out " + folder_.path();
+  ASSERT_TRUE(run_openssl("req -new -subj /CN=signed " + key + "/request.pem"));
+  const std::string sign = "x509 -req -in " + path("request.pem") + " -CA " + path("other.pem") +
+                           " -CAkey " + path("other.key") + " -CAcreateserial -out " +
+                           folder_.path();
+  ASSERT_TRUE(run_openssl(sign + "/signed.pem -days 2"));
+  ASSERT_TRUE(run_openssl(sign + "/old.pem -days -1"));
+  const auto join = [&](const std::string& authority) {
+    std::ofstream chain(path("chain.pem"));
+    for (const std::string& name : {std::string("signed.pem"), authority}) {
+      chain << std::ifstream(path(name)).rdbuf();
+    }
+  };
+  EXPECT_THAT(fails("request.pem"), HasSubstr("only a request for one"));
+  EXPECT_THAT(fails("old.pem"), HasSubstr("whose time is over"));
+  join("client.pem");
+  EXPECT_THAT(fails("chain.pem"), HasSubstr("whose certificate 2 is not that of the authority"));
+  join("other.pem");
+  EXPECT_EQ(fails("chain.pem"), "no error");
+  EXPECT_THAT(fails("worker.pem", "request.pem"), HasSubstr("only a request for one"));
+  EXPECT_THAT(fails("worker.pem", "signed.pem"),
+              HasSubstr("which has a certificate that may sign"));
 }
 
 TEST_F(WorkerTlsTest, KeepsTheCertificateWhenAPipeTakesThePlaceOfItsFile) {

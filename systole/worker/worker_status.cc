@@ -1,5 +1,7 @@
 #include "systole/worker/worker_status.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include "systole/base/error.h"
 #include "systole/base/escape.h"
 #include "systole/runtime/memory.h"
@@ -39,9 +41,7 @@ std::string to_text(const v1::StatusReply& status) {
   return text;
 }
 
-}  // namespace
-
-std::string worker_status(const std::string& address) {
+v1::StatusReply ask(const std::string& address) {
   const auto addresses = parse_addresses(address);
   if (addresses.size() != 1) {
     throw invalid_argument("worker: address, got '{}', expected one", address);
@@ -52,8 +52,23 @@ std::string worker_status(const std::string& address) {
   prepare(context, credentials, kAnswerSeconds);
   v1::StatusReply reply;
   const grpc::Status status = stub->Status(&context, {}, &reply);
-  if (!status.ok()) throw from_status(status, "worker " + addresses.front());
-  return to_text(reply);
+  if (!status.ok()) throw call_error(status, "worker " + addresses.front(), credentials);
+  return reply;
+}
+
+}  // namespace
+
+std::string worker_status(const std::string& address) { return to_text(ask(address)); }
+
+std::string worker_status_json(const std::string& address) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(ask(address), &json, options);
+  if (!status.ok()) throw internal_error("worker {}: status: {}", address, status.ToString());
+  return json;
 }
 
 }  // namespace systole::worker

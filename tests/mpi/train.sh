@@ -87,5 +87,40 @@ evaluate)
   cmp "$work/1x8" "$work/2x4both" || { cat "$work/2x4both"; fail "train_and_evaluate differs"; }
   cmp "$work/1x8" "$work/alone" || { cat "$work/alone"; fail "without mpirun differs"; }
   ;;
+yaml)  # `systole train` splits the examples of its file and reports once
+  config="examples/configs/iris.yaml --steps 20 --set run_config.tpu_config.num_shards=8"
+  # A batch that 8 replicas share.
+  config="$config --set estimator.train_batch_size=48 --set estimator.eval_batch_size=48 --set run_config.tpu_config.iterations_per_loop=1"
+  systole=$(dirname "$program")/systole
+  yaml() { "$run" "$1" "$systole" train $config --set "run_config.master=local:$2" --model_dir "$work/$1x$2" >"$work/$1x$2.out" 2>"$work/log" ||
+    { rc=$?; [ $rc != 77 ] || exit 77; cat "$work/log"; return $rc; }; }
+  yaml 1 8
+  yaml 2 4
+  equal 1x8 2x4
+  grep -q "examples = 50" "$work/1x8.out" || fail "no evaluation"
+  sed "s/1x8/2x4/g" "$work/1x8.out" | cmp - "$work/2x4.out" || { cat "$work"/*.out; fail "the report of 2 x 4 differs"; }
+  ;;
+yaml_stopped)  # a signal to one process ends all, with the exit code that asks for another start
+  bin=$(cd "$(dirname "$program")" && pwd)
+  mkdir "$work/bin"
+  ln -s "$bin/../lib" "$work/lib"  # run.sh looks beside the program's folder
+  cat >"$work/bin/rank" <<END
+#!/bin/sh
+"$bin/systole" train examples/configs/iris.yaml --model_dir "$work/stopped" --steps 200000000 \\
+  --set run_config.master=local:4 --set estimator.train_batch_size=48 & job=\$!
+if [ "\$OMPI_COMM_WORLD_RANK" = 0 ]; then
+  for try in \$(seq 300); do ls "$work"/stopped/events* >/dev/null 2>&1 && break; sleep 0.1; done
+  sleep 1
+  kill -TERM \$job
+fi
+wait \$job
+END
+  chmod +x "$work/bin/rank"
+  rc=0
+  "$run" 2 "$work/bin/rank" >"$work/log" 2>&1 || rc=$?
+  [ $rc != 77 ] || exit 77
+  [ $rc = 75 ] || { cat "$work/log"; fail "exit code $rc, expected 75"; }
+  [ "$(grep -c "run the same command to continue" "$work/log")" = 1 ] || { cat "$work/log"; fail "expected one report"; }
+  ;;
 *) fail "no case '$2'" ;;
 esac

@@ -95,7 +95,9 @@ void Connection::say_hello() {
   grpc::ClientContext context;
   worker::prepare(context, options_.credentials, options_.connect_seconds);
   const grpc::Status status = stub_->Hello(&context, request, &hello_);
-  if (!status.ok()) throw worker::from_status(status, what("no session"));
+  if (!status.ok()) {
+    throw worker::call_error(status, what("no session"), options_.credentials);
+  }
   if (!hello_.note().empty()) {
     log_warning("worker {}: {}", options_.address, hello_.note());
   }

@@ -114,7 +114,8 @@ void log_end(const TrainLoop& loop, TrainLoop::End end) {
   }
 }
 
-void run(TrainLoop& loop, Heartbeat& heartbeat) {
+// `reports`: of several processes one says the loss.
+void run(TrainLoop& loop, bool reports, Heartbeat& heartbeat) {
   const TrainLoop::End end = loop.run_until(loop.last_step(), heartbeat);
   if (end == TrainLoop::End::input && loop.steps_run() == 0) {
     throw invalid_argument(
@@ -123,7 +124,7 @@ void run(TrainLoop& loop, Heartbeat& heartbeat) {
   }
   log_end(loop, end);
   loop.finish(heartbeat);
-  if (const auto loss = loop.last_loss()) {
+  if (const auto loss = loop.last_loss(); loss && reports) {
     log_info("Loss for final step: {}.", number_text(Tensor(static_cast<float>(*loss))));
   }
 }
@@ -173,7 +174,9 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   const StopSignals signals(
       "finishing the steps under way and saving; again to stop without saving");
   train::run_watched(tpu.hang_timeout_secs, kHangOption,
-                     [lock, loop](Heartbeat& heartbeat) { run(*loop, heartbeat); });
+                     [lock, loop, reports = where.host() == 0](Heartbeat& heartbeat) {
+                       run(*loop, reports, heartbeat);
+                     });
 }
 
 }  // namespace systole

@@ -80,7 +80,7 @@ bool ObjectBlock::accept(const http::HttpCall& call, size_t* got) {
 
 // Requests what is missing until the block is whole.
 void ObjectBlock::complete() {
-  http::Backoff backoff(store_.retries());
+  http::Backoff backoff(store_.retries(), what());
   size_t got = 0;
   int recoveries = 0;
   while (true) {
@@ -93,7 +93,11 @@ void ObjectBlock::complete() {
     } else {
       if (accept(*call_, &got)) return;
       // Attempts that brought bytes do not count.
-      if (got == before && !backoff.wait(call_->failure() ? nullptr : &response)) break;
+      const auto& failure = call_->failure();
+      if (got == before &&
+          !(failure ? backoff.wait(nullptr, failure->message) : backoff.wait(&response))) {
+        break;
+      }
     }
     http::HttpRequest request = store_.read_request(name_, version_, offset_ + got, size_ - got);
     request.buffer = std::shared_ptr<char[]>(bytes_, bytes_.get() + got);

@@ -116,7 +116,7 @@ class GcsUpload final : public ObjectUpload {
   // Sends `count` pending bytes. The server may store fewer; what it tells is where to continue.
   http::HttpResponse send_part(size_t count, bool last) {
     if (session_.empty()) start_session();
-    http::Backoff backoff(store_.retries());
+    http::Backoff backoff(store_.retries(), what_);
     uint64_t stored = sent_;
     bool ask = false;  // for the range that is stored, after an attempt without an answer
     while (true) {
@@ -129,7 +129,8 @@ class GcsUpload final : public ObjectUpload {
       const bool transient =
           call->failure().has_value() || http::is_transient_http_status(response.status);
       if (transient) {
-        if (backoff.wait(call->failure() ? nullptr : &response)) {
+        const auto& failure = call->failure();
+        if (failure ? backoff.wait(nullptr, failure->message) : backoff.wait(&response)) {
           ask = true;
           continue;
         }

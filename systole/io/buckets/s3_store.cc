@@ -185,7 +185,7 @@ Answer checked_answer(const std::string& what, const http::HttpRequest& request,
   if (text.empty() || request.method == "GET") return Answer::done;
   // A long operation answers 200 before it knows whether it succeeds.
   const bool transient = text.starts_with("InternalError") || text.starts_with("SlowDown");
-  if (transient && backoff.wait(nullptr)) return Answer::again;
+  if (transient && backoff.wait(nullptr, text)) return Answer::again;
   throw make_error(transient ? Code::unavailable : Code::failed_precondition,
                    "{}, got HTTP 200 with the error '{}'", what, text);
 }
@@ -199,7 +199,7 @@ http::HttpHeader condition_of(const Precondition& precondition) {
 
 http::HttpResponse S3Store::send(const std::string& what, const http::HttpRequest& request,
                                  int expected) {
-  http::Backoff backoff(options_.retries);
+  http::Backoff backoff(options_.retries, what);
   while (true) {
     http::HttpResponse response = send_any(what, request);
     if (checked_answer(what, request, response, expected, backoff) == Answer::done) return response;
@@ -211,7 +211,7 @@ std::optional<http::HttpResponse> S3Store::send_write(const std::string& what,
                                                       http::HttpRequest request,
                                                       const Precondition& precondition,
                                                       const std::string& etag) {
-  http::Backoff backoff(options_.retries);
+  http::Backoff backoff(options_.retries, what);
   int attempts = 0;
   bool conditional = conditional_ && !precondition.any;
   if (conditional) request.headers.push_back(condition_of(precondition));

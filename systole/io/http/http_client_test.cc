@@ -11,6 +11,7 @@
 #include <cstdarg>
 #include <thread>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/io/http/curl_api.h"
 #include "systole/io/http/http_retry.h"
@@ -109,13 +110,31 @@ TEST(HttpClientTest, AServerCannotHoldARequestByAByteNowAndThen) {
               ::testing::AllOf(StartsWith("DEADLINE_EXCEEDED"), Not(HasSubstr("too slow"))));
 }
 
+TEST(HttpClientTest, SaysEachWaitBeforeItBegins) {
+  FakeClock clock;
+  const LogCapture log;
+  Backoff backoff({.attempts = 3, .first_wait = std::chrono::seconds(8), .clock = &clock},
+                  "gs://b/a: cannot read");
+  EXPECT_TRUE(backoff.wait(nullptr, "Connection refused"));
+  const HttpResponse busy{.status = 503, .headers = {{"retry-after", "4"}}};
+  EXPECT_TRUE(backoff.wait(&busy));
+  EXPECT_FALSE(backoff.wait(&busy));
+  EXPECT_THAT(log.messages(),
+              ::testing::ElementsAre(
+                  ::testing::MatchesRegex("warning: gs://b/a: cannot read, got Connection refused; "
+                                          "trying again in [0-9.]+ s, 2 of 3"),
+                  "warning: gs://b/a: cannot read, got HTTP 503; trying again in 4 s, 3 of 3"));
+}
+
 TEST(HttpClientTest, AttemptsEndAfterATotalTime) {
   FakeClock clock;
+  const LogCapture quiet;
   Backoff backoff({.attempts = 1000,
                    .first_wait = std::chrono::seconds(10),
                    .max_wait = std::chrono::seconds(10),
                    .total = std::chrono::seconds(100),
-                   .clock = &clock});
+                   .clock = &clock},
+                  "gs://b/a: cannot read");
   while (backoff.wait(nullptr)) {
   }
   EXPECT_LE(clock.elapsed(), std::chrono::seconds(100));

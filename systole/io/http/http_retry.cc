@@ -5,6 +5,7 @@
 #include <random>
 
 #include "systole/base/escape.h"
+#include "systole/base/log.h"
 #include "systole/base/number_text.h"
 
 namespace systole::http {
@@ -24,11 +25,12 @@ std::string attempts_text(int attempts) {
 
 }  // namespace
 
-Backoff::Backoff(const RetryOptions& options) : options_(options), started_(clock().steady_now()) {}
+Backoff::Backoff(const RetryOptions& options, std::string what)
+    : options_(options), what_(std::move(what)), started_(clock().steady_now()) {}
 
 Clock& Backoff::clock() const { return options_.clock == nullptr ? real_clock() : *options_.clock; }
 
-bool Backoff::wait(const HttpResponse* response) {
+bool Backoff::wait(const HttpResponse* response, std::string_view reason) {
   if (attempts_ >= options_.attempts) return false;
   auto wait = options_.max_wait;
   if (attempts_ <= 20) {
@@ -44,13 +46,18 @@ bool Backoff::wait(const HttpResponse* response) {
   }
   if (clock().steady_now() + wait - started_ > options_.total) return false;
   ++attempts_;
+  const std::string status = response == nullptr ? "" : fmt::format("HTTP {}", response->status);
+  log_warning(
+      "{}, got {}; trying again in {:.2g} s, {} of {}", what_,
+      reason.empty() ? (status.empty() ? "no answer" : status) : escaped(reason, {.ascii = true}),
+      std::chrono::duration<double>(wait).count(), attempts_, options_.attempts);
   clock().sleep(wait);
   return true;
 }
 
 HttpResponse send_retried(HttpClient& client, const RetryOptions& options,
                           const RetriedRequest& request) {
-  Backoff backoff(options);
+  Backoff backoff(options, request.what);
   int recoveries = 0;
   while (true) {
     const auto call = client.start(request.make(backoff.attempts() + recoveries));
@@ -68,7 +75,9 @@ HttpResponse send_retried(HttpClient& client, const RetryOptions& options,
       }
       return response;
     }
-    if (transient && backoff.wait(failure ? nullptr : &response)) continue;
+    const bool again =
+        transient && (failure ? backoff.wait(nullptr, failure->message) : backoff.wait(&response));
+    if (again) continue;
     if (!failure) {
       const std::string detail = request.error_text(response.body);
       const Error error = http_error(request.what, response, detail);

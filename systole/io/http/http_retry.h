@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "systole/base/clock.h"
 #include "systole/io/http/http_client.h"
@@ -21,14 +22,16 @@ struct RetryOptions {
   Clock* clock = nullptr;  // null: real_clock()
 };
 
-// The waits between the attempts of one operation. Not thread-safe.
+// The waits between the attempts of one operation. Each is logged as a warning before it begins, so
+// that a program that waits does not seem to hang. Not thread-safe.
 class Backoff {
  public:
-  explicit Backoff(const RetryOptions& options);
+  // `what` names the operation in the log: "gs://b/a: cannot read".
+  Backoff(const RetryOptions& options, std::string what);
 
   // Waits, and returns true, or returns false at once if no attempt is left. `response` may be
-  // null.
-  bool wait(const HttpResponse* response);
+  // null. `reason` is why the attempt failed; by default the status of the response.
+  bool wait(const HttpResponse* response, std::string_view reason = "");
   // Attempts so far; 1 before the first wait.
   int attempts() const { return attempts_; }
 
@@ -36,6 +39,7 @@ class Backoff {
   Clock& clock() const;
 
   RetryOptions options_;
+  std::string what_;
   std::chrono::steady_clock::time_point started_;
   int attempts_ = 1;
 };

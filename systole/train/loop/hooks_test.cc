@@ -149,8 +149,10 @@ TEST_F(HooksTest, one_process_has_a_model_dir) {
 TEST_F(HooksTest, signals_are_noted) {
   const StopSignals signals;
   EXPECT_EQ(StopSignals::received(), nullptr);
+  EXPECT_EQ(StopSignals::exit_code(), 0);
   std::raise(SIGTERM);
   EXPECT_STREQ(StopSignals::received(), "SIGTERM");
+  EXPECT_EQ(StopSignals::exit_code(), 75);
 }
 
 }  // namespace

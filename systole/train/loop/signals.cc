@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "systole/runtime/mpi_collective.h"
 #include "systole/runtime/preemption.h"
 
 namespace systole {
@@ -93,6 +94,11 @@ StopSignals::~StopSignals() {
 const char* StopSignals::received() {
   if (const char* const name = name_of_signal(received_signal.load())) return name;
   return runtime::preempted() ? "the worker's end" : nullptr;
+}
+
+int StopSignals::exit_code() {
+  if (received_signal.load() == SIGINT) return 128 + SIGINT;
+  return received() == nullptr ? 0 : runtime::kRestartExitCode;
 }
 
 }  // namespace systole

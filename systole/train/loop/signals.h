@@ -20,6 +20,10 @@ class StopSignals {
   // will be taken away (runtime/preemption.h); nullptr when none came. The name stays after all
   // objects are gone.
   static const char* received();
+  // Returns what a program exits with after work that ended early, so that whoever started it can
+  // tell: 130 for SIGINT, as a shell expects of Ctrl-C; 75, "temporary failure" of sysexits.h, for
+  // the others, after which the program may be started again; 0 when none came.
+  static int exit_code();
 
  private:
   const char* enclosing_notice_;

@@ -26,7 +26,8 @@ std::string parse_address(std::string_view text) {
   const std::string_view host = address.substr(0, complete ? colon : 0);
   const bool ipv6 = host.starts_with('[') && host.ends_with(']');
   if (!complete || (!ipv6 && host.find(':') != std::string_view::npos)) {
-    throw invalid_argument("worker: address, got '{}', expected 'grpc://host:port'", text);
+    throw invalid_argument("worker: address, got '{}', expected '{}host:port'", text,
+                           text.starts_with(kScheme) ? kScheme : "");
   }
   return std::string(address);
 }

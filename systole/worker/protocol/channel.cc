@@ -11,6 +11,7 @@
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/credential_file.h"
+#include "systole/worker/protocol/grpc_status.h"
 
 namespace systole::worker {
 namespace {
@@ -82,6 +83,17 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address, channel_credentials(address, credentials), arguments);
+}
+
+Error call_error(const grpc::Status& status, std::string_view what,
+                 const Credentials& credentials) {
+  Error error = from_status(status, what);
+  // A worker with a certificate closes the connection of a client without TLS; gRPC tells no more.
+  const std::string& text = error.message();
+  const bool closed = text.find("Socket closed") != std::string::npos ||
+                      text.find("reset by peer") != std::string::npos;
+  if (!credentials.ca.empty() || error.code() != Code::unavailable || !closed) return error;
+  return Error(error.code(), text + std::string(kTlsHint));
 }
 
 void prepare(grpc::ClientContext& context, const Credentials& credentials, double seconds) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "systole/base/error.h"
+
 namespace systole::worker {
 
 // Who the client is, and whom it trusts. Files are PEM.
@@ -34,6 +36,14 @@ std::string client_name();
 // not exist.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
                                             const Credentials& credentials);
+
+// Ends an error of a client without TLS to which nobody answers.
+inline constexpr std::string_view kTlsHint =
+    "; for a worker with a certificate, set SYSTOLE_WORKER_CA to the file of its authority";
+
+// Returns the error of a call that reached no session: that of the status, after `what`, and
+// kTlsHint if the worker may want TLS.
+Error call_error(const grpc::Status& status, std::string_view what, const Credentials& credentials);
 
 // Adds the token, and a deadline unless `seconds` is 0.
 void prepare(grpc::ClientContext& context, const Credentials& credentials, double seconds);

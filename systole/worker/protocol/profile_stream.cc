@@ -49,10 +49,11 @@ void move_to_our_clock(const ClockLine& clock, tracing::Recording& recording) {
 
 ProfileStream::ProfileStream(const std::string& address, const Credentials& credentials,
                              const v1::ProfileBegin& begin)
-    : address_(address) {
+    : address_(address), credentials_(credentials) {
   const auto channel = make_channel(address, credentials);
   if (!answers(*channel)) {
-    throw make_error(Code::unavailable, "worker {}: no profile: nobody answers", address);
+    throw make_error(Code::unavailable, "worker {}: no profile: nobody answers{}", address,
+                     credentials.ca.empty() ? kTlsHint : "");
   }
   stub_ = v1::Worker::NewStub(channel);
   prepare(context_, credentials, 0);
@@ -82,7 +83,7 @@ void ProfileStream::fail() {
   if (status.ok()) {
     throw make_error(Code::unavailable, "worker {}: no profile: the stream has ended", address_);
   }
-  throw from_status(status, fmt::format("worker {}: no profile", address_));
+  throw call_error(status, fmt::format("worker {}: no profile", address_), credentials_);
 }
 
 v1::ProfileReply ProfileStream::exchange(const v1::ProfileRequest& request) {

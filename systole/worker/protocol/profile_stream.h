@@ -50,6 +50,7 @@ class ProfileStream {
   tracing::Recording receive();
 
   const std::string address_;
+  const Credentials credentials_;
   std::unique_ptr<v1::Worker::Stub> stub_;
   grpc::ClientContext context_;
   std::unique_ptr<Stream> stream_;
