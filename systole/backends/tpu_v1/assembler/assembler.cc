@@ -44,6 +44,15 @@ std::optional<int64_t> parse_int(std::string_view text) {
   return value;
 }
 
+// "none", "a", "a or b", "a, b or c".
+std::string one_of(std::span<const std::string> names) {
+  std::string text = names.empty() ? "none" : names.front();
+  for (size_t i = 1; i < names.size(); ++i) {
+    text += (i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
 class ProgramParser {
  public:
   explicit ProgramParser(const std::string& path) : path_(path) {}
@@ -86,7 +95,11 @@ class ProgramParser {
   void directive(std::string_view name, std::span<const std::string_view> words) {
     bytes_ = nullptr;
     if (name == ".array") {
-      program_.array = static_cast<int>(number(name, only(name, words), kMaxTextArray));
+      const int64_t array = number(name, only(name, words));
+      if (array < kMinArray || array > kMaxTextArray) {
+        fail(".array, got {}, expected {} to {}", array, kMinArray, kMaxTextArray);
+      }
+      program_.array = static_cast<int>(array);
     } else if (name == ".rounding") {
       const std::string_view mode = only(name, words);
       if (mode != "tflite" && mode != "single")
@@ -201,7 +214,7 @@ class ProgramParser {
       names.emplace_back(name_of(static_cast<Opcode>(i)));
       if (names.back() == name) return static_cast<Opcode>(i);
     }
-    fail("opcode, got '{}', expected one of the machine{}", name, did_you_mean(name, names));
+    fail("opcode, got '{}', expected {}{}", name, one_of(names), did_you_mean(name, names));
   }
 
   int64_t flag_bit(Opcode opcode, std::string_view name) const {
@@ -210,7 +223,7 @@ class ProgramParser {
       if (flag.name == name) return flag.bit;
       names.emplace_back(flag.name);
     }
-    fail("flag of {}, got '{}', expected one of {}{}", name_of(opcode), name, names.size(),
+    fail("flag of {}, got '{}', expected {}{}", name_of(opcode), name, one_of(names),
          did_you_mean(name, names));
   }
 
@@ -221,12 +234,16 @@ class ProgramParser {
       parsed.value = number(key, value);
       return;
     }
+    std::vector<std::string> names;
     for (const FieldLayout& field : fields_of(parsed.opcode)) {
-      if (field.name != key || field.kind == FieldKind::flags) continue;
+      if (field.kind == FieldKind::flags) continue;
+      names.emplace_back(field.name);
+      if (field.name != key) continue;
       parsed.*field.member = field.kind == FieldKind::unit ? unit(value) : number(key, value);
       return;
     }
-    fail("field of {}, got '{}', expected one that it has", name_of(parsed.opcode), key);
+    fail("field of {}, got '{}', expected {}{}", name_of(parsed.opcode), key, one_of(names),
+         did_you_mean(key, names));
   }
 
   int64_t register_index(std::string_view name) const {
@@ -235,7 +252,7 @@ class ProgramParser {
       names.emplace_back(name_of(static_cast<Register>(i)));
       if (names.back() == name) return i;
     }
-    fail("register, got '{}', expected one of the machine{}", name, did_you_mean(name, names));
+    fail("register, got '{}', expected {}{}", name, one_of(names), did_you_mean(name, names));
   }
 
   int64_t unit(std::string_view name) const {

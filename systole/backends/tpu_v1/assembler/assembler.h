@@ -11,8 +11,8 @@
 //   key         := 'element' | 'offset' | 'rows' | 'bytes' | 'stride'
 //   bytes       := (hex hex)+ ['*' number]             00*240 is 240 zero bytes
 // Examples: `matmul.next.overwrite ub=0 acc=0 rows=200`, `sync waiter=matrix on=activation
-// behind=1`. A field that is left out is 0. Numbers are decimal or 0x hexadecimal. layout.h has the
-// fields and flags of each opcode.
+// behind=1`. A field that is left out is 0. Numbers are decimal or 0x hexadecimal.
+// docs/tpu_v1_assembly.md describes each opcode, field, flag and register.
 #pragma once
 
 #include <string>

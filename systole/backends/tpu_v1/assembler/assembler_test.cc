@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "systole/backends/tpu_v1/isa/encoding.h"
+#include "systole/backends/tpu_v1/machine/machine.h"
+#include "systole/backends/tpu_v1/timing/timing.h"
 #include "systole/base/testing/error_of.h"
 
 namespace systole::tpu_v1 {
@@ -127,10 +131,21 @@ TEST(Assembler, ErrorsNameTheLine) {
   const auto error = [](const char* text) { return error_of([&] { assemble(text, "p"); }); };
   EXPECT_THAT(error("nop\nmatmull ub=1"), HasSubstr("p:2: opcode, got 'matmull'"));
   EXPECT_THAT(error("matmull"), HasSubstr("did you mean 'matmul'?"));
-  EXPECT_THAT(error("matmul.nxt"), HasSubstr("flag of matmul, got 'nxt'"));
-  EXPECT_THAT(error("matmul row=1"), HasSubstr("field of matmul, got 'row'"));
+  EXPECT_THAT(error("foo"), HasSubstr("expected nop, halt, read_host, "));
+  EXPECT_THAT(error("foo"), HasSubstr(", interrupt or debug"));
+  EXPECT_THAT(
+      error("matmul.nxt"),
+      HasSubstr("flag of matmul, got 'nxt', expected next, overwrite, unsigned_input, "
+                "unsigned_weights, input16, weights16 or high_bytes, did you mean 'next'?"));
+  EXPECT_THAT(error("halt.now"), HasSubstr("flag of halt, got 'now', expected none"));
+  EXPECT_THAT(
+      error("matmul row=1"),
+      HasSubstr("field of matmul, got 'row', expected ub, acc or rows, did you mean 'rows'?"));
+  EXPECT_THAT(error("halt rows=1"), HasSubstr("field of halt, got 'rows', expected none"));
+  EXPECT_THAT(error(".array 3"), HasSubstr(".array, got 3, expected 4 to 512"));
   EXPECT_THAT(error("matmul rows=x"), HasSubstr("rows, got 'x', expected a number"));
-  EXPECT_THAT(error("set fil=1"), HasSubstr("register, got 'fil'"));
+  EXPECT_THAT(error("set fil=1"),
+              HasSubstr("register, got 'fil', expected fill, host_row_bytes, "));
   EXPECT_THAT(error("sync waiter=me"), HasSubstr("unit, got 'me'"));
   EXPECT_THAT(error("matmul acc=70000"), HasSubstr("acc, got 70000, expected 0 to 65535"));
   EXPECT_THAT(error("+ 00"), HasSubstr("no .tile or .constant"));
@@ -140,6 +155,58 @@ TEST(Assembler, ErrorsNameTheLine) {
   EXPECT_THAT(error(".constant 0 00*268435456\n.constant 1 00*2"),
               HasSubstr("repetitions, got more than 268435456 bytes in the program"));
   EXPECT_THAT(error(".foo"), HasSubstr("directive, got '.foo'"));
+}
+
+// docs/tpu_v1_assembly.md.
+std::string read_page() {
+  std::ifstream file("docs/tpu_v1_assembly.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The indented lines from `begin` to `end`, without the indentation.
+std::string block_of(const std::string& page, const std::string& begin, const std::string& end) {
+  const size_t first = page.find("    " + begin);
+  const size_t last = page.find("    " + end + "\n", first);
+  EXPECT_NE(last, std::string::npos) << begin;
+  std::istringstream lines(page.substr(first, last + 5 + end.size() - first));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    text += (line.size() > 4 ? line.substr(4) : "") + "\n";
+  }
+  return text;
+}
+
+TEST(AssemblyPage, HasAProgramThatRunsAsItSays) {
+  const std::string page = read_page();
+  const Program program = assemble(block_of(page, ".array 4", "halt"), "page");
+  EXPECT_EQ(assemble(disassemble(program), "text"), program);
+  MachineConfig config;
+  config.array = program.array;
+  Machine machine(config);
+  const std::vector<int8_t> x = {1, 2, 3, 4, 10, -20, 30, -40};
+  machine.write_port(program.port("x"), {reinterpret_cast<const uint8_t*>(x.data()), x.size()});
+  EXPECT_EQ(machine.run(program).instructions, 12);
+  const std::vector<uint8_t> y = machine.read_port(program.port("y"));
+  EXPECT_EQ(y, (std::vector<uint8_t>{1, 3, 0, 0, 5, 0, 11, 30}));
+  EXPECT_THAT(page, HasSubstr("x = [[1, 2, 3, 4], [10, -20, 30, -40]]"));
+  EXPECT_THAT(page, HasSubstr("y is [[1, 3, 0, 0], [5, 0, 11, 30]]"));
+  EXPECT_GT(simulate(program, config).counters.cycles, 0);
+}
+
+TEST(AssemblyPage, NamesAllThatThereIs) {
+  const std::string page = read_page();
+  const auto expect = [&](std::string_view name) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("`{}`", name)));
+  };
+  for (int i = 0; i < kOpcodes; ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    expect(name_of(opcode));
+    for (const FlagName& flag : flags_of(opcode)) expect(flag.name);
+    for (const FieldLayout& field : fields_of(opcode)) {
+      if (field.kind == FieldKind::number && opcode != Opcode::set) expect(field.name);
+    }
+  }
+  for (int i = 0; i < kRegisters; ++i) expect(name_of(static_cast<Register>(i)));
 }
 
 }  // namespace

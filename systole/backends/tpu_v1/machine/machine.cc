@@ -91,8 +91,7 @@ RunReport Machine::run(const Program& program) {
   const auto count = static_cast<int64_t>(program.instructions.size());
   for (int64_t i = 0; i < count && !halted_; ++i) step(program, i);
   if (!halted_)
-    throw failed_precondition("program: end after instruction {}, got no halt, expected one",
-                              count - 1);
+    throw failed_precondition("program: halt, got none in {} instructions, expected one", count);
   if (!fifo_.empty()) {
     throw failed_precondition(
         "program: weight FIFO at halt, got {} tiles that nothing took, expected none",

@@ -427,7 +427,7 @@ TEST(Machine, NamesWhatIsWrongAndWhere) {
   const std::string load = "read_host ub=0 rows=4 host=0\n";
   const std::string weights = "read_weights rows=8 columns=8 repeat=1 tile=0\n";
   const std::string ready = load + weights + "sync_buffer waiter=matrix on=host_in\n";
-  EXPECT_THAT(run_error("nop"), HasSubstr("got no halt"));
+  EXPECT_THAT(run_error("nop"), HasSubstr("halt, got none in 1 instructions"));
   EXPECT_THAT(run_error(load + weights + "matmul.next.overwrite rows=4\nhalt"),
               HasSubstr("instruction 2 (matmul): read after write hazard on row 0, touched by "
                         "instruction 0 of unit "

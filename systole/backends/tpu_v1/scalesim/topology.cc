@@ -12,8 +12,9 @@
 namespace systole::tpu_v1 {
 namespace {
 
-constexpr int64_t kMaxDimension = 1 << 20;
+constexpr int64_t kMaxDimension = INT32_MAX;
 constexpr double kMaxMultiplyAdds = 1e15;  // of a layer, so that no count overflows
+constexpr const char* kTooLarge = "size, got more than 1e15 multiply-adds, expected fewer";
 constexpr size_t kConvolutionFields = 7;
 constexpr size_t kProductFields = 3;
 
@@ -61,6 +62,11 @@ std::optional<TopologyLayer> convolution_layer(std::string_view name, const std:
                       n[0], n[1]);
     return std::nullopt;
   }
+  if (static_cast<double>(n[2]) * static_cast<double>(n[3]) * static_cast<double>(n[4]) >
+      kMaxMultiplyAdds) {
+    why = kTooLarge;
+    return std::nullopt;
+  }
   TopologyLayer layer{
       .name = std::string(name), .vectors = out(n[0], n[2]) * out(n[1], n[3]), .outputs = n[5]};
   const bool depthwise = name.find("DP") != std::string_view::npos;
@@ -83,7 +89,13 @@ Topology parse_topology(std::string_view text, const std::string& path) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::vector<std::string_view> fields = fields_of_row(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (fields.size() == 1) continue;  // blank, commas, or the title of a section
+    if (fields.size() == 1) {  // blank, commas, or the title of a section
+      if (fields[0].find('\t') != std::string_view::npos) {
+        topology.notes.push_back(fmt::format(
+            "{}:{}: row skipped: fields, got tabs between them, expected commas", path, line));
+      }
+      continue;
+    }
     if (!seen_header) {
       seen_header = true;
       products = is_product_header(fields);
@@ -102,7 +114,7 @@ Topology parse_topology(std::string_view text, const std::string& path) {
     if (layer && static_cast<double>(layer->vectors) * static_cast<double>(layer->inputs) *
                          static_cast<double>(layer->outputs) * static_cast<double>(layer->repeats) >
                      kMaxMultiplyAdds) {
-      why = "size, got more than 1e15 multiply-adds, expected fewer";
+      why = kTooLarge;
       layer.reset();
     }
     if (!layer) {

@@ -3,7 +3,7 @@
 // Convolutions: a header, then `name, IFMAP height, IFMAP width, filter height, filter width,
 // channels, filters, stride,`. Products: a header `Layer, M, N, K,`, then `name, M, N, K,`. Rows
 // end in a comma. Blank rows, rows of commas and titles of sections (a name and nothing else) are
-// skipped. A row that cannot be read is skipped with a note.
+// skipped. A row that cannot be read, or has more than 1e15 multiply-adds, is skipped with a note.
 #pragma once
 
 #include <cstdint>

@@ -112,11 +112,32 @@ TEST(ScaleSim, SurvivesDirt) {
   EXPECT_EQ(topology.layers[1].vectors, 25);  // rounds up
   ASSERT_EQ(topology.notes.size(), 3U);
   EXPECT_EQ(topology.notes[0],
-            "t:6: row skipped: field 5, got '', expected a number from 1 to 1048576");
+            "t:6: row skipped: field 5, got '', expected a number from 1 to 2147483647");
   EXPECT_THAT(topology.notes[1], ::testing::HasSubstr("t:8: row skipped: filter, got 3x3"));
   EXPECT_THAT(topology.notes[2], ::testing::HasSubstr("t:9: row skipped: field 2, got 'B'"));
   EXPECT_THAT(systole::testing::error_of([] { parse_topology("", "t"); }),
               ::testing::HasSubstr("t: layers, got none"));
+}
+
+// The first product of a U-Net has 4,186,116 rows.
+TEST(ScaleSim, CountsLongProducts) {
+  const Topology topology = parse_topology(
+      "Layer, M, N, K,\nbig, 4186116, 64, 27,\nhuge, 2000000000, 2000000000, 2000000000,\n", "t");
+  ASSERT_EQ(topology.layers.size(), 1U);
+  EXPECT_EQ(scalesim_cycles(topology.layers[0], kArray, kArray), 2 * 256 + 256 + 4186116 - 2 - 1);
+  ASSERT_EQ(topology.notes.size(), 1U);
+  EXPECT_EQ(topology.notes[0],
+            "t:3: row skipped: size, got more than 1e15 multiply-adds, expected fewer");
+  const Topology convolution = parse_topology(
+      "name, h, w, fh, fw, c, f, s,\nc, 2147483647, 2147483647, 2147483647, 2147483647, "
+      "2147483647, "
+      "1, 1,\nd, 8, 8, 1, 1, 1, 1, 1,\n",
+      "t");
+  EXPECT_EQ(convolution.layers.size(), 1U);
+  EXPECT_EQ(convolution.notes.size(), 1U);
+  EXPECT_THAT(
+      systole::testing::error_of([] { parse_topology("Layer\tM\tN\tK\na\t1\t2\t3\n", "t"); }),
+      ::testing::HasSubstr("got tabs between them, expected commas"));
 }
 
 }  // namespace

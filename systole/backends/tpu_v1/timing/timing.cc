@@ -214,8 +214,7 @@ TimingReport TimingModel::run(const Program& program) {
   for (int64_t i = 0; i < count && !halted_; ++i)
     step(program.instructions[static_cast<size_t>(i)], i);
   if (!halted_)
-    throw failed_precondition("program: end after instruction {}, got no halt, expected one",
-                              count - 1);
+    throw failed_precondition("program: halt, got none in {} instructions, expected one", count);
   Counters& counters = report_.counters;
   counters.cycles = std::max(counters.cycles, now_);
   counters.non_matrix += counters.cycles - free_[id(Unit::matrix)];

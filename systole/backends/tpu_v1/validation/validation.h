@@ -14,13 +14,18 @@ struct Figure {
   std::string name;
   std::string unit;
   double ours = 0;
-  double paper = 0;
+  std::optional<double> paper;    // a number that the paper prints
+  std::string words;              // what the paper says instead of a number: "half"
+  std::optional<double> derived;  // what follows from numbers of the paper
   std::optional<double> allowed;  // largest difference that we promise; none: shown only
-  bool relative = false;          // the difference is in percent of the paper's figure
+  bool relative = false;          // differences are in percent of the other figure
 
-  double difference() const { return relative ? 100 * (ours / paper - 1) : ours - paper; }
+  double difference(double from) const { return relative ? 100 * (ours / from - 1) : ours - from; }
+  // Returns whether the figure is as near as promised to what it is held to: the derived figure,
+  // else the paper's, else 0.
   bool reached() const {
-    return !allowed || (difference() <= *allowed && difference() >= -*allowed);
+    const double d = difference(derived.value_or(paper.value_or(0)));
+    return !allowed || (d <= *allowed && d >= -*allowed);
   }
 };
 
