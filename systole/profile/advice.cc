@@ -168,11 +168,15 @@ class Adviser {
     }
     const double useful = std::min(flops / padded, 1.0);
     if (useful < 0.5 && few_rows <= 0.5 * time) {
-      add("padding", compute * time / ops * (1 - useful),
-          fmt::format("On a TPU padding would waste {:.1f} % of the matrix unit: only {:.1f} % of "
-                      "the padded products is useful. Make feature sizes multiples of 128, and the "
-                      "batch of a core a multiple of 8.",
-                      100 * (1 - useful), 100 * useful));
+      // A CPU pads nothing: there the advice comes last.
+      const bool tpu = analysis_.peaks.name.find("TPU") != std::string::npos;
+      add("padding", tpu ? compute * time / ops * (1 - useful) : 0,
+          fmt::format(
+              "{} waste{} {:.1f} % of the matrix unit: only {:.1f} % of the padded products "
+              "is useful. Make feature sizes multiples of 128, and the batch of a core a "
+              "multiple of 8.",
+              tpu ? "Padding" : "For a TPU, not for this machine: padding would", tpu ? "s" : "",
+              100 * (1 - useful), 100 * useful));
     }
   }
 

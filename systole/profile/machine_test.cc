@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace systole::profile {
 namespace {
 
@@ -18,6 +20,16 @@ TEST(Machine, PeaksArePlausible) {
   EXPECT_GT(*f32, 1e9);
   EXPECT_LT(*f64, *f32 * 1.5);  // half the lanes, whatever the clock does meanwhile
   EXPECT_FALSE(measure_peak_flops(DType::string, 1));
+}
+
+// oneDNN computes bf16 with AMX where there is some: the peak must be that of the same unit.
+TEST(Machine, TheBf16PeakIsThatOfAmxWhereThereIsSome) {
+  const std::vector<std::string> extensions = cpu_extensions();
+  if (std::ranges::find(extensions, "amx_bf16") == extensions.end()) {
+    GTEST_SKIP() << "this CPU has no AMX";
+  }
+  EXPECT_GT(measure_peak_flops(DType::bf16, 1).value(),
+            4 * measure_peak_flops(DType::f32, 1).value());
 }
 
 TEST(Machine, BandwidthIsPlausible) {

@@ -168,14 +168,15 @@ json overview_steps_table(const Analysis& analysis) {
 json tips_table(const Analysis& analysis) {
   json rows = json::array();
   for (const Advice& advice : analysis.advice) rows.push_back(row({advice.topic, advice.text}));
+  // Advice without gain is for other machines.
+  const bool found = !analysis.advice.empty() && analysis.advice.front().gain > 0;
   const std::string statement = !analysis.problem.empty() ? analysis.problem
-                                : analysis.advice.empty() ? "No bottleneck stands out."
-                                                          : analysis.advice.front().text;
+                                : found                   ? analysis.advice.front().text
+                                                          : "No bottleneck stands out.";
   return {{"cols", {column("tip_type", "tip_type", "string"), column("link", "link", "string")}},
           {"rows", rows},
           {"p",
-           {{"bottleneck", analysis.advice.empty() ? "" : analysis.advice.front().topic},
-            {"statement", statement}}}};
+           {{"bottleneck", found ? analysis.advice.front().topic : ""}, {"statement", statement}}}};
 }
 
 // Advice for a kind of input stage. The categories are those of the plugin.

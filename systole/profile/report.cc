@@ -296,7 +296,9 @@ void add_advice(const json& p, std::string& out) {
       "\nadvice, the most valuable first (gain: the share of the step time it can save at most)\n";
   int i = 0;
   for (const json& a : list(p, "advice"))
-    out += fmt::format("  {}. {} Gain: {:.0f} %.\n", ++i, text(a, "text"), 100 * number(a, "gain"));
+    out += fmt::format(
+        "  {}. {}{}\n", ++i, text(a, "text"),
+        number(a, "gain") > 0 ? fmt::format(" Gain: {:.0f} %.", 100 * number(a, "gain")) : "");
   if (i == 0) out += "  No bottleneck stands out.\n";
 }
 

@@ -19,7 +19,8 @@ using tracing::Kind;
 
 constexpr int kHost = 1;
 constexpr int kDevice = 2;
-constexpr int64_t kStepRow = 1;  // the first of device_rows()
+constexpr int64_t kStepRow = 1;  // of device_rows()
+constexpr int64_t kOpRow = 3;
 
 std::string json_string(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -78,6 +79,12 @@ class Writer {
       for (const DeviceRow& row : machine.device) {
         for (const DeviceEvent& event : row.events)
           rows_.push_back({&event.event, machine.recording, machine.host + 1, row.id, event.name});
+      }
+      // Few steps note their ops; the row of ops says so of the others, which were not idle.
+      for (const DeviceEvent& step : machine.device.front().events) {
+        if (step.event.arg("ops", 0) > 0) continue;
+        rows_.push_back(
+            {&step.event, machine.recording, machine.host + 1, kOpRow, "ops not recorded"});
       }
     }
   }
