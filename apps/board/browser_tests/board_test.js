@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {findBrowser, findProfile, openPage, startBoard, temporaryFolder} from './browser.js';
 import {EventFile, scalar} from './event_file.js';
-import {kStart, writeSamplePages, writeSampleProfile, writeSampleRuns} from './sample_runs.js';
+import {kStart, writePlainRuns, writeSamplePages, writeSampleProfile, writeSampleRuns} from './sample_runs.js';
 
 const [systole, modules, results] = process.argv.slice(2);
 const tools = findBrowser(modules);
@@ -198,7 +198,7 @@ const pages = [
     await page.fill('#tag-filter', 'learning_rate < 0.005');
     await until(() => document.querySelectorAll('#hparams tbody tr').length === 2);
     await page.fill('#tag-filter', '');
-    await page.getByRole('button', {name: 'learning_rate'}).click();
+    await page.locator('th[data-column="hparam:learning_rate"] button').first().click();
     await until(() => document.querySelector('#hparams tbody tr').dataset.run === 'adam_lr1e-3');
   }],
   ['histograms', 'tab=histograms&runs=adam', () => page.waitForSelector('article.card[data-rows]')],
@@ -208,7 +208,9 @@ const pages = [
   ['graph', 'tab=graph', async () => {
     await page.waitForSelector('.box.compute');
     assert.equal(await page.locator('.box[data-path="dense/MatMul"]').count(), 1);
-    await page.getByRole('button', {name: 'Fit'}).click();
+    // All of the width is in view.
+    assert.ok(await page.evaluate(() => { const view = document.querySelector('svg.graph').getBoundingClientRect();
+      return [...document.querySelectorAll('.box')].every((b) => { const r = b.getBoundingClientRect(); return r.left >= view.left - 1 && r.right <= view.right + 1; }); }));
     await page.locator('.box[data-path="dense/MatMul"]').click();
     await until(() => document.querySelector('.details h3')?.textContent === 'dense/MatMul');
     await page.locator('.box[data-path="dense"]').focus();
@@ -329,6 +331,80 @@ await test('the counters of a TPU v1 add up', async () => {
   await until(() => document.querySelector('img.wave')?.naturalWidth > 0);
   await page.screenshot({path: path.join(results, 'tpu_v1.png'), fullPage: true});
 });
+
+// Configurations as `systole train` writes them, 500 tags, a text with a table, a curve over a part of the recalls.
+async function onPlainRuns(body) {
+  const plain = temporaryFolder();
+  writePlainRuns(plain);
+  const other = await startBoard(systole, plain);
+  try {
+    await body(async (hash, selector) => {
+      await page.goto('about:blank');
+      await page.goto(`${other.url}#${hash}`);
+      await page.waitForSelector(selector, {timeout: 20000});
+    });
+  } finally {
+    await other.stop();
+    fs.rmSync(plain, {recursive: true, force: true});
+  }
+}
+const columns = () => page.locator('#hparams thead th').evaluateAll((all) => all.map((th) => th.dataset.column));
+
+await test('runs of configuration files compare', () => onPlainRuns(async (visit) => {
+  await visit(`tab=hparams&cols=${encodeURIComponent('"accuracy","loss"')}`, '#hparams tbody tr');
+  // Metrics first; what all runs share is folded away; the metric and the hyperparameter `loss` are two columns.
+  assert.deepEqual(await columns(), ['run', 'metric:accuracy', 'metric:loss', 'hparam:optimizer.AdamOptimizer.learning_rate']);
+  assert.match(await page.locator('#hparams tbody tr').first().locator('td').nth(1).textContent(), /^0\.\d+$/);
+  for (const [text, rows] of [['learning_rate < 0.01', 2], ['learning_rate < 0.01 and adam', 2], ['loss < 0.25', 1], ['', 3]]) {
+    await page.fill('#tag-filter', text);
+    await until((n) => document.querySelectorAll('#hparams tbody tr').length === n, rows);
+  }
+  await page.fill('#tag-filter', 'laerning_rate < 1');
+  await until(() => document.querySelector('.toolbar .note').textContent === "no column 'laerning_rate'");
+  await page.fill('#tag-filter', '');
+  await page.click('#folded');
+  await until(() => document.querySelectorAll('#hparams thead th').length > 10);
+  assert.ok((await columns()).includes('hparam:loss'));
+  await page.click('#folded');
+  await page.getByRole('button', {name: 'Pin optimizer.AdamOptimizer.learning_rate'}).click();
+  await page.getByRole('button', {name: 'Hide accuracy'}).click();
+  await until(() => document.querySelectorAll('#hparams thead th').length === 3);
+  assert.deepEqual(await columns(), ['run', 'hparam:optimizer.AdamOptimizer.learning_rate', 'metric:loss']);
+  await page.click('#hidden-columns');
+  await until(() => document.querySelectorAll('#hparams thead th').length === 4);
+}));
+
+await test('groups that a filter leaves are open', () => onPlainRuns(async (visit) => {
+  await visit('tab=scalars', '.group-title');
+  const open = () => page.locator('.group-title[aria-expanded="true"]').count();
+  const all = await page.locator('.group-title').count();
+  assert.ok(await open() > 0 && await open() < all, `${await open()} of ${all} groups are open`);
+  await page.fill('#tag-filter', 'group_19/');
+  await page.waitForSelector('article.card[data-tag="group_19/tag_3"] .plot[data-points]:not([data-points="0"])');
+  assert.equal(await open(), 1);
+  // A colour of one's own, in the address.
+  await page.locator('li[data-run="b"] input.color').evaluate((input) => { input.value = '#123456'; input.dispatchEvent(new Event('change')); });
+  await until(() => location.hash.includes('123456'));
+  await page.waitForSelector('article.card .swatch[style*="rgb(18, 52, 86)"]');
+}));
+
+await test('tables of texts keep to their card', () => onPlainRuns(async (visit) => {
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({width, height: 900});
+    await visit('tab=text', '.markdown table');
+    const over = await page.evaluate(() => [...document.querySelectorAll('article.card')].some((card) => [...card.querySelectorAll('td, th, p')].some((cell) => cell.getBoundingClientRect().right > card.getBoundingClientRect().right + 1)));
+    assert.ok(!over, `a text leaves its card at ${width} px`);
+    const [head, first] = await page.evaluate(() => ['thead', 'tbody'].map((part) => document.querySelector(`.markdown ${part} tr`).getBoundingClientRect()).map((r) => [r.top, r.bottom]));
+    assert.ok(head[1] <= first[0] + 1, 'the head covers the first row');
+  }
+  assert.equal(await page.locator('.markdown a').getAttribute('href'), 'https://example.com/a');
+  await page.setViewportSize({width: 1280, height: 820});
+}));
+
+await test('axes of PR curves are 0 to 1', () => onPlainRuns(async (visit) => {
+  await visit('tab=pr_curves', 'article.card .plot[data-points]:not([data-points="0"])');
+  assert.match(await page.locator('article.card p.note').textContent(), /area 0\.\d+ for recalls of 0\.4 to 1/);
+}));
 
 await test('small screens do not scroll sideways', async () => {
   await page.setViewportSize({width: 390, height: 800});

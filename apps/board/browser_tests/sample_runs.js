@@ -139,3 +139,24 @@ export function writeSampleRuns(logdir) {
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) writeSampleRuns(process.argv[2]);
+
+// Three runs of `systole train` on one configuration with three rates, a tag in each of twenty groups of 25, a text, a curve.
+export function writePlainRuns(logdir) {
+  const yaml = fs.readFileSync(new URL('../../../examples/configs/iris.yaml', import.meta.url), 'utf8');
+  ['a', 'b', 'c'].forEach((name, k) => {
+    const folder = path.join(logdir, name), rate = [0.001, 0.005, 0.05][k];
+    const file = new EventFile(folder, kStart);
+    for (let step = 0; step < 20; ++step) {
+      const many = Array.from({length: 500}, (_, i) => scalar(`group_${i % 20}/tag_${Math.floor(i / 20)}`, step + i));
+      file.summary(kStart + step, step, scalar('loss', 0.2 + 0.1 * k + 1 / (step + 2) - 1 / 21), scalar('accuracy', 0.9), ...(k === 0 ? many : []));
+      if (k === 1) file.summary(kStart + step, step, scalar('group_19/tag_3', step));
+    }
+    if (k === 0) {
+      file.summary(kStart, 0, text('notes', `A [link](https://example.com/a).\n\n| parameter | value |\n|---|---|\n| ${'long_name_'.repeat(20)} | ${'value '.repeat(60)} |\n| b | 2 |`));
+      const recall = [1, 0.8, 0.6, 0.4], precision = [0.5, 0.7, 0.8, 0.95], none = [0, 0, 0, 0];
+      file.summary(kStart, 0, prCurve('pr/part', [none, none, none, none, precision, recall]));
+    }
+    file.flush();
+    fs.writeFileSync(path.join(folder, 'config.systole.yaml'), yaml.replace('learning_rate: 0.05', `learning_rate: ${rate}`));
+  });
+}

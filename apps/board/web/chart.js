@@ -9,7 +9,8 @@ const kMargin = {left: 58, right: 12, top: 10, bottom: 26};
 // x and y are Float64Arrays of equal length.
 export class LineChart {
   constructor(options) {
-    // xKind: step, relative, wall or value. onZoom(range|null) is told when the user zooms.
+    // xKind: step, relative, wall or value. xRange, yRange: fixed ends of the axes. onZoom(range|null) is told when the user
+    // zooms.
     this.options = {xKind: 'step', logX: false, logY: false, outliers: false, height: 220, onZoom: () => {}, label: '', ...options};
     this.series = [];
     this.zoom = null;      // {x: [from, to], y: [from, to]|null}
@@ -41,6 +42,7 @@ export class LineChart {
 
   xDomain() {
     if (this.zoom) return this.zoom.x;
+    if (this.options.xRange) return this.options.xRange;
     let low = Infinity, high = -Infinity;
     for (const s of this.series) for (let i = 0; i < s.x.length; ++i) {
       if (this.options.logX && s.x[i] <= 0) continue;
@@ -53,6 +55,7 @@ export class LineChart {
 
   yDomain() {
     if (this.zoom?.y) return this.zoom.y;
+    if (this.options.yRange && !this.zoom) return this.options.yRange;
     const values = [];
     for (const s of this.series) for (let i = 0; i < s.y.length; ++i) {
       const y = s.y[i];

@@ -59,7 +59,26 @@ export function ago(seconds, now = Date.now() / 1000) {
 // Twelve colours that differ for most kinds of colour vision, on light and dark ground.
 const kColors = ['#0f6fde', '#e8710a', '#0d9a6c', '#d01884', '#8b5cf6', '#b08900', '#0891b2', '#dc2626',
   '#65870f', '#7c6f64', '#4f61d6', '#c2570c'];
-export const runColor = (id) => kColors[id % kColors.length];
+const chosenColors = new Map();  // by the number of the run
+
+// Sets the colours that the user has chosen: a map from numbers of runs to "#rrggbb".
+export function setRunColors(colors) {
+  chosenColors.clear();
+  for (const [id, color] of colors) chosenColors.set(id, color);
+}
+
+// The hue of a run beyond the list goes round the circle by the golden angle: neighbours differ.
+function furtherColor(id) {
+  const hue = (id * 137.508) % 360, light = 0.42 + 0.08 * (id % 3), spread = 0.62 * Math.min(light, 1 - light);
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1)))).toString(16).padStart(2, '0');
+  };
+  return `#${part(0)}${part(8)}${part(4)}`;
+}
+
+// Returns the colour of a run as "#rrggbb".
+export const runColor = (id) => chosenColors.get(id) ?? (id < kColors.length ? kColors[id] : furtherColor(id));
 
 // Compiles a filter as the user types it: a regular expression without regard to case.
 export function compileFilter(text) {

@@ -2,7 +2,7 @@
 import {getJson} from './api.js';
 import {debounce, el, replace} from './dom.js';
 import {count} from './format.js';
-import {buildTree, isScope, layoutScope, liftEdges} from './graph_layout.js';
+import {boxTitle, buildTree, isScope, layoutScope, liftEdges} from './graph_layout.js';
 import {model} from './model.js';
 import {state} from './state.js';
 
@@ -80,7 +80,7 @@ class GraphPage {
   draw(fit = false) {
     this.layout = layoutScope(this.tree.root, this.edges, this.open, this.measure);
     this.elements = new Map();
-    const defs = svg('defs', {}, svg('marker', {id: 'arrow', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto'}, svg('path', {d: 'M0 0L8 4L0 8z', class: 'arrow'})));
+    const defs = svg('defs', {}, svg('marker', {id: 'arrow', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: 'userSpaceOnUse', orient: 'auto'}, svg('path', {d: 'M0 0L8 4L0 8z', class: 'arrow'})));
     this.view.replaceChildren(defs, this.drawLayout(this.layout, 0, 0, 0));
     if (fit || !this.box) this.fit(); else this.setBox(this.box);
     this.mark();
@@ -112,7 +112,7 @@ class GraphPage {
     const scope = isScope(item);
     const family = scope ? 'scope' : kFamilies.find(([pattern]) => pattern.test(item.op))?.[1] || 'op';
     const text = svg('text', {x: box.width / 2, y: inner ? 17 : box.height / 2 + 4});
-    text.textContent = clip(`${item.name}${scope && !inner ? ` (${count(item.count)})` : ''}`, box.width / 6.2);
+    text.textContent = clip(inner ? item.name : boxTitle(item), box.width / 6.2);
     const group = svg('g', {transform: `translate(${box.x} ${box.y})`, class: `box ${family}${inner ? ` open depth${depth % 3}` : ''}`, tabindex: 0,
       role: 'button', 'aria-label': scope ? `scope ${item.path}, ${item.count} nodes` : `${item.op} ${item.path}`, 'data-path': item.path},
     svg('rect', {width: box.width, height: box.height, rx: scope ? 8 : 14}), text, svg('title', {}, scope ? `${item.path}: ${item.count} nodes` : `${item.path}\n${item.op}`));
@@ -192,10 +192,11 @@ class GraphPage {
     this.setBox([this.box[0] + (place.x + place.width / 2 - view.x - view.width / 2) * scale, this.box[1] + (place.y + place.height / 2 - view.y - view.height / 2) * scale, this.box[2], this.box[3]]);
   }
 
-  // Shows the graph; a tall one from its top, at a size that can be read, or all of it with `whole`.
+  // Shows the graph: all of its width, and all of its height unless that makes it too small to read; with `whole`, all of it.
   fit(whole = false) {
     const width = this.view.clientWidth || 800, height = this.view.clientHeight || 500;
-    const scale = Math.min(Math.max(this.layout.width / width, this.layout.height / height, 0.75), whole ? Infinity : 1.3);
+    const tall = this.layout.height / height;
+    const scale = Math.max(this.layout.width / width, whole || tall < 2 ? tall : 0, 0.75);
     const y = Math.min(0, (this.layout.height - height * scale) / 2);
     this.setBox([(this.layout.width - width * scale) / 2, y, width * scale, height * scale]);
   }

@@ -1,5 +1,7 @@
 // The name scopes of a graph as a tree, and the places of its boxes.
 
+import {count} from './format.js';
+
 const kPad = 16, kTitle = 24, kLayerGap = 34, kGap = 18, kHeight = 28;
 const kMaxChildren = 250;  // boxes of one scope; the rest is one box
 
@@ -51,6 +53,9 @@ export function liftEdges(nodes, leaves) {
   return lifted;
 }
 
+// The name of a closed box; that of a scope has the number of its nodes.
+export const boxTitle = (item) => (isScope(item) ? `${item.name} (${count(item.count)})` : item.name);
+
 // Places the children of a scope in layers, edges downwards. Returns {width, height, boxes, edges}: boxes have x, y,
 // width, height, item, inner (the layout of an open scope). `open` is a set of paths.
 export function layoutScope(scope, lifted, open, measure) {
@@ -61,7 +66,7 @@ export function layoutScope(scope, lifted, open, measure) {
       const inner = layoutScope(item, lifted, open, measure);
       return [item, {item, inner, width: Math.max(inner.width, measure(item.name) + 40), height: inner.height + kTitle}];
     }
-    return [item, {item, inner: null, width: Math.max(measure(item.name) + 26, 64), height: kHeight}];
+    return [item, {item, inner: null, width: Math.max(measure(boxTitle(item)) + 26, 64), height: kHeight}];
   }));
   const edges = [...(lifted.get(scope)?.values() || [])].filter((e) => boxes.has(e.from) && boxes.has(e.to));
   const layers = order(assignLayers(items, edges), edges);

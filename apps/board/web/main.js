@@ -1,6 +1,6 @@
 // The frame of the page: tabs, the list of runs, settings, problems.
 import {append, el, replace, debounce} from './dom.js';
-import {bytes, compileFilter, count, num, runColor} from './format.js';
+import {bytes, compileFilter, count, num, runColor, setRunColors} from './format.js';
 import {kMaxDrawnRuns, model} from './model.js';
 import {state} from './state.js';
 import {graphPage} from './graph.js';
@@ -113,6 +113,18 @@ function setRun(run, on) {
   state.set({off: [...off], only: []});
 }
 
+// The colours in the address: a name, a colour, a name...
+function chosenColors() {
+  const list = state.list('colors'), colors = new Map();
+  for (let i = 0; i + 1 < list.length; i += 2) if (/^#[0-9a-f]{6}$/.test(list[i + 1])) colors.set(list[i], list[i + 1]);
+  return colors;
+}
+
+function applyColors() {
+  const chosen = chosenColors();
+  setRunColors(model.runs.filter((run) => chosen.has(run.name)).map((run) => [run.id, chosen.get(run.name)]));
+}
+
 function runRow(run, shown) {
   const on = shown.has(run.id);
   const id = `run-${run.id}`;
@@ -120,6 +132,8 @@ function runRow(run, shown) {
     el('input', {type: 'checkbox', id, checked: on, style: {accentColor: runColor(run.id)},
       onchange: (event) => setRun(run, event.target.checked)}),
     el('label', {htmlFor: id, title: `${run.name} · step ${num(run.step)} · ${count(run.events)} events`}, run.name),
+    el('input.color', {type: 'color', value: runColor(run.id), title: `Colour of ${run.name}`, 'aria-label': `Colour of ${run.name}`,
+      onchange: (event) => state.set({colors: [...chosenColors().set(run.name, event.target.value)].flat()})}),
     el('button.only', {title: `Show only ${run.name}`, onclick: () => state.set({only: [run.name]})}, 'only'));
 }
 
@@ -178,6 +192,7 @@ function onKey(event) {
 
 function redraw() {
   applyTheme();
+  applyColors();
   drawTabs();
   drawRuns();
   drawPage();

@@ -1,14 +1,16 @@
-// A small part of Markdown as elements: headings, lists, tables, code, bold, italics. Everything else is text; there
-// are no links, pictures or HTML.
+// A small part of Markdown as elements: headings, lists, tables, code, bold, italics, links to http and https. Everything
+// else is text; there are no pictures and no HTML.
 import {el} from './dom.js';
 
 function inline(text) {
   const parts = [];
-  const pattern = /(\*\*|__)(.+?)\1|(\*|_)(?=\S)(.+?)\3|`([^`]+)`/g;
+  const pattern = /(\*\*|__)(?<bold>.+?)\1|\*(?=\S)(?<star>.+?)\*|(?<!\w)_(?=\S)(?<bar>.+?)_(?!\w)|`(?<code>[^`]+)`|\[(?<title>[^\]]+)\]\((?<link>https?:\/\/[^\s()]+)\)/g;
   let at = 0;
   for (let m; (m = pattern.exec(text)); at = pattern.lastIndex) {
+    const {bold, star, bar, code, title, link} = m.groups;
     parts.push(text.slice(at, m.index));
-    parts.push(m[2] !== undefined ? el('b', {}, m[2]) : m[4] !== undefined ? el('i', {}, m[4]) : el('code', {}, m[5]));
+    parts.push(bold !== undefined ? el('b', {}, bold) : (star ?? bar) !== undefined ? el('i', {}, star ?? bar)
+      : code !== undefined ? el('code', {}, code) : el('a', {href: link, target: '_blank', rel: 'noopener noreferrer', title: link}, title));
   }
   parts.push(text.slice(at));
   return parts;

@@ -18,7 +18,7 @@ export function area(recall, precision) {
 
 function makeCard(tag, run) {
   const {root, body} = cardFrame(tag, run);
-  const chart = new LineChart({xKind: 'value', label: `${tag} of ${run.name}`});
+  const chart = new LineChart({xKind: 'value', xRange: [0, 1], yRange: [0, 1], label: `${tag} of ${run.name}`});
   const slider = el('input', {type: 'range', min: 0, max: 0, value: 0, 'aria-label': `Step of ${tag}`});
   const text = el('p.note');
   replace(body, chart.root, slider, text);
@@ -29,7 +29,10 @@ function makeCard(tag, run) {
     const recall = Float64Array.from(row.recall, toNumber), precision = Float64Array.from(row.precision, toNumber);
     const steps = new Float64Array(recall.length).fill(row.step), wall = new Float64Array(recall.length).fill(row.wall);
     chart.setSeries([{name: run.name, color: runColor(run.id), x: recall, y: precision, smooth: null, step: steps, wall, start: row.wall, segments: [[0, null]]}]);
-    text.textContent = `step ${num(row.step, 9)} · precision over recall · area ${num(area([...recall], [...precision]), 4)}`;
+    const low = Math.min(...recall), high = Math.max(...recall);
+    // A file may leave recalls out: the area is then of a part of the curve.
+    const part = low > 0.005 || high < 0.995 ? ` for recalls of ${num(low, 3)} to ${num(high, 3)}` : '';
+    text.textContent = `step ${num(row.step, 9)} · precision over recall · area ${num(area([...recall], [...precision]), 4)}${part}`;
   };
   slider.addEventListener('input', () => { follow = Number(slider.value) === rows.length - 1; show(); });
   return {

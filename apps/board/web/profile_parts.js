@@ -3,7 +3,7 @@ import {context, cssColor, el} from './dom.js';
 import {num, toNumber} from './format.js';
 import {axisTicks, linearScale} from './scale.js';
 
-export const percent = (v) => `${num(100 * toNumber(v), 3)} %`;
+export const percent = (v) => (toNumber(v) > 0 && toNumber(v) < 1e-4 ? '< 0.01 %' : `${num(100 * toNumber(v), 3)} %`);
 
 // Rows of a table of Google Charts as objects by column id.
 export function rowsOf(table) {

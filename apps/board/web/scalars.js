@@ -9,7 +9,8 @@ import {chartSvg} from './svg.js';
 
 const kGroupStep = 24;   // cards that a group shows at first, and with each "more"
 const kMaxGroups = 400;
-const kOpenTags = 400;   // with more tags, groups start closed
+const kOpenTags = 400;   // with more tags, only the first groups start open
+const kOpenCards = 120;  // cards of those
 
 const numbers = (list) => Float64Array.from(list, toNumber);
 
@@ -118,7 +119,7 @@ class Card {
       el('td', {title: s.name}, el('i.swatch', {style: {background: s.color}}), s.name),
       el('td.number', {title: String(s.last)}, num(s.last, 6)),
       el('td.number.dim', {}, `step ${num(s.lastStep, 9)}`))))),
-    this.series.length > rows.length && el('p.note', {}, `and ${this.series.length - rows.length} more`),
+    this.series.length > rows.length && el('button.link', {onclick: () => this.page.enlarge(this), disabled: this.page.large === this}, `and ${this.series.length - rows.length} more`),
     !this.series.length && !this.failed && el('p.note', {}, this.runs().length ? 'No points on this axis.' : 'No run is selected.'));
   }
 
@@ -193,7 +194,7 @@ class ScalarsPage {
     this.filter.classList.toggle('wrong', filter.error !== '');
     const all = model.tags('scalars');
     const tags = all.filter((tag) => filter.test(tag.name));
-    this.note.textContent = filter.error || (tags.length === all.length ? `${count(all.length)} tags` : `${count(tags.length)} of ${count(all.length)} tags`);
+    this.note.textContent = filter.error || (tags.length === all.length ? `${count(all.length)} ${all.length === 1 ? 'tag' : 'tags'}` : `${count(tags.length)} of ${count(all.length)} tags`);
     const byGroup = new Map();
     for (const tag of tags) {
       const group = groupOf(tag.name);
@@ -201,18 +202,29 @@ class ScalarsPage {
       byGroup.get(group).push(tag);
     }
     const names = [...byGroup.keys()].sort();
-    const layout = JSON.stringify([state.get('card'), names.map((n) => [n, byGroup.get(n).map((t) => t.name), this.group(n, tags.length)])]);
+    this.openGroups(names, byGroup, tags.length);
+    const layout = JSON.stringify([state.get('card'), names.map((n) => [n, byGroup.get(n).map((t) => t.name), this.group(n)])]);
     for (const tag of tags) { const card = this.cards.get(tag.name); if (card) card.ranges = tag.ranges; }
     if (layout !== this.layoutText) {
       this.layoutText = layout;
-      this.drawGroups(names, byGroup, tags.length);
+      this.drawGroups(names, byGroup);
     }
     for (const card of this.cards.values()) card.load();
   }
 
-  group(name, total) {
-    if (!this.groups.has(name)) this.groups.set(name, {open: total <= kOpenTags, shown: kGroupStep});
+  group(name) {
+    if (!this.groups.has(name)) this.groups.set(name, {open: false, shown: kGroupStep, clicked: null});
     return this.groups.get(name);
+  }
+
+  // Opens all groups, or the first ones of many tags. What the user opened or closed stays so until the filter changes.
+  openGroups(names, byGroup, total) {
+    let cards = 0;
+    for (const name of names) {
+      const group = this.group(name);
+      if (group.clicked !== state.get('tags')) group.open = total <= kOpenTags || cards < kOpenCards;
+      if (group.open) cards += Math.min(byGroup.get(name).length, group.shown);
+    }
   }
 
   card(tag) {
@@ -233,15 +245,15 @@ class ScalarsPage {
     }
   }
 
-  drawGroups(names, byGroup, total) {
+  drawGroups(names, byGroup) {
     const kept = new Set();
     const sections = names.slice(0, kMaxGroups).map((name) => {
-      const group = this.group(name, total);
+      const group = this.group(name);
       const tags = byGroup.get(name);
       const cards = group.open ? tags.slice(0, group.shown).map((tag) => this.card(tag)) : [];
       cards.forEach((card) => { kept.add(card.tag); card.root.classList.toggle('large', this.large === card); });
       return el('section.group', {},
-        el('button.group-title', {'aria-expanded': String(group.open), onclick: () => { group.open = !group.open; this.update(); }},
+        el('button.group-title', {'aria-expanded': String(group.open), onclick: () => { group.open = !group.open; group.clicked = state.get('tags'); this.update(); }},
           el('span', {'aria-hidden': 'true'}, group.open ? '▾' : '▸'), name || 'General', el('span.dim', {}, count(tags.length))),
         group.open && el('div.cards', {}, cards.map((card) => card.root)),
         group.open && tags.length > group.shown && el('button.more', {onclick: () => { group.shown += 2 * kGroupStep; this.update(); }},

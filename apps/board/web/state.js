@@ -2,7 +2,7 @@
 
 const kDefaults = {
   tab: '', tags: '', runs: '', off: '', only: '', smooth: '0.6', x: 'step', logx: '', logy: '',
-  outliers: '', card: '', zoom: '', theme: '', run: '', node: '', sort: '', cols: '', profile: '', tool: '', q: '',
+  outliers: '', card: '', zoom: '', theme: '', run: '', node: '', sort: '', cols: '', profile: '', tool: '', q: '', pin: '', hide: '', same: '', colors: '',
 };
 
 class State extends EventTarget {
