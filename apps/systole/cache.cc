@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/systole/command.h"
+#include "apps/systole/output.h"
 #include "systole/base/error.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/local_file_system.h"
@@ -26,7 +27,14 @@ int64_t total_bytes(const std::vector<CacheEntry>& entries) {
 
 std::string bytes_text(int64_t bytes) { return runtime::bytes_text(static_cast<double>(bytes)); }
 
-void print_info(const std::string& folder) {
+void print_info(const std::string& folder, bool json) {
+  if (json) {
+    const auto entries = folder.empty() ? std::vector<CacheEntry>() : entries_of(folder);
+    return print_json({{"folder", folder.empty() ? nlohmann::json() : nlohmann::json(folder)},
+                       {"programs", entries.size()},
+                       {"bytes", total_bytes(entries)},
+                       {"limit_bytes", cache_size_limit()}});
+  }
   if (folder.empty()) {
     fmt::print("off: SYSTOLE_CACHE_DIR is empty, or HOME is not set\n");
     return;
@@ -36,8 +44,8 @@ void print_info(const std::string& folder) {
              bytes_text(total_bytes(entries)), bytes_text(cache_size_limit()));
 }
 
-void clear(const std::string& folder) {
-  if (folder.empty()) return print_info(folder);
+void clear(const std::string& folder, bool json) {
+  if (folder.empty()) return print_info(folder, json);
   const auto entries = entries_of(folder);
   for (const CacheEntry& entry : entries) {
     try {
@@ -46,14 +54,21 @@ void clear(const std::string& folder) {
       if (error.code() != Code::not_found) throw;  // another process has removed it
     }
   }
+  if (json) {
+    return print_json({{"folder", folder},
+                       {"removed_programs", entries.size()},
+                       {"removed_bytes", total_bytes(entries)}});
+  }
   fmt::print("removed {} programs, {}\n", entries.size(), bytes_text(total_bytes(entries)));
 }
 
-template <void (*kAction)(const std::string&)>
+template <void (*kAction)(const std::string&, bool)>
 void add_action(CommandLine& line) {
   const auto folder = std::make_shared<std::string>(default_cache_folder());
   line.option("folder", *folder, "Another folder than that of this user's cache");
-  line.on_run([folder] { kAction(*folder); });
+  const auto json = std::make_shared<bool>(false);
+  line.flag("--json", *json, kJsonMeaning);
+  line.on_run([folder, json] { kAction(*folder, *json); });
 }
 
 constexpr Command kCacheCommands[] = {

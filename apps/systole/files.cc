@@ -121,7 +121,7 @@ void show_files(const FilesFlags& flags) {
 
 void copy_files(const FilesFlags& flags) {
   FileSystem& fs = default_file_system();
-  if (flags.paths.size() < 2) throw UsageError("files cp: expected a source and a target");
+  if (flags.paths.size() < 2) throw UsageError("paths, got one, expected a source and a target");
   const std::string& target = flags.paths.back();
   const auto sources = expanded_paths({flags.paths.begin(), flags.paths.end() - 1});
   const bool into = target.ends_with('/') || sources.size() > 1 ||

@@ -1,5 +1,6 @@
 // The command line: `systole help` lists the commands.
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,7 +10,11 @@
 
 #include "apps/systole/command.h"
 #include "apps/systole/manual/completion.h"
+#include "apps/systole/manual/environment.h"
 #include "apps/systole/manual/man_page.h"
+#include "apps/systole/output.h"
+#include "systole/base/color.h"
+#include "systole/base/log.h"
 
 namespace systole::app {
 namespace {
@@ -29,14 +34,47 @@ void add_command(CommandLine& line, const Command& command) {
   command.add(added);
 }
 
+struct SharedOptions {
+  std::string color = "auto";
+  bool quiet = false;
+  bool verbose = false;
+};
+
+// The options that all commands take.
+void add_shared_options(CommandLine& line, SharedOptions& options) {
+  line.option("--color", options.color, "When to colour text: auto on a terminal without NO_COLOR")
+      .one_of({"auto", "always", "never"})
+      .show_default();
+  const CommandLineOption quiet =
+      line.flag("-q,--quiet", options.quiet, "Shows errors and results only");
+  line.flag("-v,--verbose", options.verbose, "Logs more, as SYSTOLE_LOG=debug").excludes(quiet);
+  line.share_options();
+  line.before_run([&options] {
+    if (options.color != "auto") {
+      set_color_mode(options.color == "always" ? ColorMode::always : ColorMode::never);
+    }
+    if (!options.quiet && !options.verbose) return;
+    is_quiet() = options.quiet;
+    // Also for processes that a command starts, and for commands that log less on a terminal.
+    ::setenv("SYSTOLE_LOG", options.quiet ? "error" : "debug", 1);
+    set_log_level(options.quiet ? LogLevel::error : LogLevel::debug);
+  });
+}
+
 // `systole help`, `systole help flops`.
 void add_help(CommandLine& root) {
   CommandLine& help = root.command("help", "Explains a command, or lists all commands");
   auto names = std::make_shared<std::vector<std::string>>();
-  help.option("command", *names, "The command to explain: `data`, `data convert`");
+  help.option("command", *names,
+              "The command to explain: `data`, `data convert`; or `environment`: the variables");
   help.example("train");
   help.example("data convert");
+  help.example("environment");
   help.on_run([&root, names] {
+    if (*names == std::vector<std::string>{"environment"}) {
+      std::fputs(environment_help().c_str(), stdout);
+      return;
+    }
     const CommandLine* shown = &root;
     for (const std::string& name : *names) {
       const CommandLine* below = shown->find_command(name);
@@ -103,8 +141,11 @@ int run(int argc, char** argv) {
                    "Systole trains neural networks the way the TPU stack does, natively in C++.");
   line.require_command();
   line.version("systole " SYSTOLE_VERSION, "Shows the version");
+  const auto options = std::make_shared<SharedOptions>();
+  add_shared_options(line, *options);
   line.example("train examples/configs/iris.yaml");
   line.example("help train");
+  line.example("help environment");
   for (const Command* command : kCommands) add_command(line, *command);
   add_completion(line);
   add_manual(line);

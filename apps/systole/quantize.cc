@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "apps/systole/command.h"
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/inspect/kind.h"
 #include "apps/systole/inspect/predict_input.h"
+#include "apps/systole/output.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/hlo/text/text.h"
@@ -33,6 +35,7 @@ struct QuantizeOptions {
   int64_t batch = 32;
   int64_t batches = 16;
   bool allow_files = false;
+  bool json = false;
 };
 
 std::optional<FixedPointRounding> rounding_from_name(const std::string& name) {
@@ -44,7 +47,8 @@ std::optional<FixedPointRounding> rounding_from_name(const std::string& name) {
 
 struct LoadedModel {
   std::unique_ptr<hlo::Module> module;
-  std::vector<Tensor> data;  // the examples, in the order of main's parameters
+  std::vector<Tensor> data;               // the examples, in the order of main's parameters
+  std::vector<std::string> outputs = {};  // names of the results; empty: the program has its own
   int64_t batch = 0;
 };
 
@@ -80,6 +84,9 @@ LoadedModel load_saved_model(const QuantizeOptions& options, const std::string& 
   NamedTensors first;
   for (const auto& [name, tensor] : data) first[name] = tensor.slice(0, loaded.batch);
   loaded.module = model.program(first, options.signature);
+  for (const auto& [name, info] : model.signature(options.signature).outputs) {
+    loaded.outputs.push_back(name);
+  }
   return loaded;
 }
 
@@ -107,6 +114,7 @@ LoadedModel load_keras(const QuantizeOptions& options) {
   for (const std::string& name : names) loaded.data.push_back(data.at(name));
   loaded.batch = batch_of(options, loaded.data);
   loaded.module = model.inference_module(loaded.batch);
+  loaded.outputs = model.output_names();
   return loaded;
 }
 
@@ -135,6 +143,36 @@ LoadedModel load(const QuantizeOptions& options) {
       path, to_string(found.kind));
 }
 
+nlohmann::json json_of(const quantize::Report& report) {
+  nlohmann::json layers = nlohmann::json::array();
+  // JSON has no NaN: what was not measured is null.
+  const auto measured = [](double value) {
+    return std::isnan(value) ? nlohmann::json() : nlohmann::json(value);
+  };
+  for (const quantize::LayerReport& layer : report.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"kind", layer.kind},
+                      {"scale", layer.scale},
+                      {"zero_point", layer.zero_point},
+                      {"weight_bytes", layer.weight_bytes},
+                      {"sqnr_db", measured(layer.sqnr)},
+                      {"saturation", measured(layer.saturation)}});
+  }
+  return {{"layers", layers},
+          {"products", report.products},
+          {"constant_bytes_before", report.constant_bytes_before},
+          {"constant_bytes_after", report.constant_bytes_after}};
+}
+
+// Gives the results of a quantized program the names that the model's outputs have.
+void name_results(hlo::Module& module, const LoadedModel& loaded) {
+  auto& results = module.entry().attributes().results;
+  if (loaded.outputs.empty()) results = loaded.module->entry().attributes().results;
+  for (size_t i = 0; i < loaded.outputs.size(); ++i) {
+    set_result_name(results[static_cast<int>(i)], loaded.outputs[i]);
+  }
+}
+
 void quantize_model(const QuantizeOptions& options) {
   const quantize::Options wanted{.method = quantize::range_method_from_name(options.method),
                                  .percentile = options.percentile,
@@ -142,8 +180,16 @@ void quantize_model(const QuantizeOptions& options) {
   const LoadedModel loaded = load(options);
   const auto batches = quantize::batches_of(loaded.data, loaded.batch, options.batches);
   const quantize::Quantized quantized = quantize::quantize(*loaded.module, batches, wanted);
+  name_results(*quantized.module, loaded);
   const std::string text = hlo::print(*quantized.module);
   write_file_atomically(default_file_system(), options.output, text);
+  if (options.json) {
+    nlohmann::json report = json_of(quantized.report);
+    report["program"] = options.output;
+    report["batch"] = loaded.batch;
+    report["calibration_examples"] = std::ssize(batches) * loaded.batch;
+    return print_json(report);
+  }
   fmt::print("{}calibrated on {} of {} examples; program of {} examples in {}\n",
              quantized.report.to_string(), std::ssize(batches) * loaded.batch,
              loaded.data[0].dim(0), loaded.batch, options.output);
@@ -187,6 +233,7 @@ void add_quantize_command(CommandLine& line) {
   line.flag("--allow-files", options->allow_files,
             "Let the graph of a SavedModel read and write all files and buckets that you can; "
             "otherwise it opens only its assets");
+  line.flag("--json", options->json, kJsonMeaning);
   line.on_run([options] { quantize_model(*options); });
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <system_error>
 
+#include "systole/base/color.h"
 #include "systole/base/help_text.h"
 #include "systole/base/standard_streams.h"
 #include "systole/base/suggest.h"
@@ -139,12 +140,16 @@ std::string size_text(const std::string& bytes) {
   return bytes;
 }
 
+// Stands for ':' in the names of types: behind the first ':' CLI11 puts what checks say.
+constexpr char kColon = '\x1f';
+
 // "N:above 0" is the type name of an option with a check that says so.
 std::pair<std::string, std::string> type_and_note(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const size_t colon = type.find(':');
-  if (colon == std::string::npos) return {type, ""};
-  return {type.substr(0, colon), type.substr(colon + 1)};
+  const std::string whole = option.get_type_name();
+  const size_t colon = std::min(whole.find(':'), whole.size());
+  std::string type = whole.substr(0, colon);
+  std::ranges::replace(type, kColon, ':');
+  return {type, whole.substr(std::min(colon + 1, whole.size()))};
 }
 
 // Returns a default value in readable form.
@@ -256,8 +261,9 @@ std::string leftover_text(const CLI::App& app, const std::string& argument) {
 std::string missing_text(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_required() && option->count() == 0) {
-      return fmt::format("{}, got none, expected: {}", option->get_name(),
-                         option->get_description());
+      const std::string meaning = option->get_description();
+      return fmt::format("{}, got none, expected some{}{}", option->get_name(),
+                         meaning.empty() ? "" : ": ", meaning);
     }
   }
   return fmt::format("command, got none, expected one of {}", fmt::join(command_names(app), ", "));
@@ -341,9 +347,16 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error, Argume
   return text.value_or(error.what());
 }
 
+// "program:", in red on a terminal.
+std::string error_prefix(const std::string& program) {
+  return styled(Style::red, program + ":", stderr);
+}
+
+std::string heading(const char* text) { return styled(Style::bold, text, stdout) + "\n"; }
+
 // Reports that standard output cannot be written. Returns the exit code.
 int output_error(const std::string& program, const std::string& what) {
-  print_error("{}: standard output: cannot write, got '{}'\n", program, what);
+  print_error("{} standard output: cannot write, got '{}'\n", error_prefix(program), what);
   return 1;
 }
 
@@ -388,7 +401,9 @@ CommandLineOption CommandLineOption::one_of(const std::vector<std::string>& text
   return value_name(fmt::format("{}", fmt::join(shown, "|")));
 }
 CommandLineOption CommandLineOption::value_name(const std::string& name) const {
-  option_->type_name(name);
+  std::string type = name;
+  std::ranges::replace(type, ':', kColon);
+  option_->type_name(type);
   return *this;
 }
 CommandLineOption CommandLineOption::separated_by(char separator) const {
@@ -409,7 +424,7 @@ CommandLine::CommandLine(const std::string& name, const std::string& summary)
   app_.set_help_flag("-h,--help", "Shows this text")->disable_flag_override();
 }
 CommandLine::CommandLine(const CommandLine& above, CLI::App& app)
-    : app_(app), full_name_(above.full_name_ + " " + app.get_name()) {
+    : app_(app), full_name_(above.full_name_ + " " + app.get_name()), above_(&above) {
   app_.get_option("--help")->disable_flag_override();  // its own, made like the one above
 }
 CommandLine::~CommandLine() = default;
@@ -445,7 +460,43 @@ CommandLineOption CommandLine::flag(const std::string& names, bool& value,
 }
 
 void CommandLine::version(const std::string& text, const std::string& meaning) {
-  app_.set_version_flag("--version", text, meaning)->disable_flag_override();
+  app_.set_version_flag("-V,--version", text, meaning)->disable_flag_override();
+}
+
+void CommandLine::share_options() {
+  for (const CLI::Option* option : app_.get_options()) {
+    const bool special = option->check_lname("help") || option->check_lname("version");
+    if (!special && !option->get_positional()) shared_.push_back(option);
+  }
+}
+
+const CommandLine* CommandLine::sharer() const {
+  const CommandLine* line = this;
+  while (line != nullptr && line->shared_.empty()) line = line->above_;
+  return line;
+}
+
+std::vector<const char*> CommandLine::shared_first(int argc, const char* const* argv) const {
+  std::vector<const char*> first;
+  std::vector<const char*> rest;
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0 && std::string_view(argv[i]) == "--") {
+      rest.insert(rest.end(), argv + i, argv + argc);
+      break;
+    }
+    const CLI::Option* option = i == 0 ? nullptr : named_option(app_, argv[i]);
+    const bool shared = option != nullptr && std::ranges::find(shared_, option) != shared_.end();
+    (shared || i == 0 ? first : rest).push_back(argv[i]);
+    const bool value_follows = shared && !type_and_note(*option).first.empty() &&
+                               std::string_view(argv[i]).find('=') == std::string_view::npos;
+    if (value_follows && i + 1 < argc) first.push_back(argv[++i]);
+  }
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+void CommandLine::before_run(const std::function<void()>& action) {
+  app_.parse_complete_callback(action);
 }
 
 CommandLine& CommandLine::command(const std::string& name, const std::string& summary) {
@@ -480,11 +531,18 @@ std::string CommandLine::help() const {
   for (const std::string& arguments : examples_) {
     examples += fmt::format("  {}{}{}\n", full_name_, arguments.empty() ? "" : " ", arguments);
   }
-  return fmt::format("{}\n\nUsage: {}{}\n{}{}{}{}{}", wrapped(app_.get_description(), 0, width),
-                     full_name_, usage_of(app_), help_rows("", option_rows(app_, true), width),
-                     help_rows("Commands:\n", command_rows(app_), width),
-                     help_rows("Options:\n", option_rows(app_, false), width),
-                     examples.empty() ? "" : "\nExamples:\n", examples);
+  const CommandLine* const above = above_ == nullptr ? nullptr : above_->sharer();
+  std::vector<HelpRow> shared;
+  if (above != nullptr) {
+    for (const CLI::Option* option : above->shared_) shared.push_back(option_row(*option));
+  }
+  return fmt::format("{}\n\n{} {}{}\n{}{}{}{}{}{}", wrapped(app_.get_description(), 0, width),
+                     styled(Style::bold, "Usage:", stdout), full_name_, usage_of(app_),
+                     help_rows("", option_rows(app_, true), width),
+                     help_rows(heading("Commands:"), command_rows(app_), width),
+                     help_rows(heading("Options:"), option_rows(app_, false), width),
+                     help_rows(heading("Options of all commands:"), shared, width),
+                     examples.empty() ? "" : "\n" + heading("Examples:"), examples);
 }
 
 CommandText CommandLine::text() const {
@@ -492,7 +550,11 @@ CommandText CommandLine::text() const {
                    .full_name = full_name_,
                    .summary = app_.get_description(),
                    .usage = full_name_ + usage_of(app_)};
-  for (const CLI::Option* option : app_.get_options()) {
+  std::vector<const CLI::Option*> options;
+  for (const CLI::Option* option : app_.get_options()) options.push_back(option);
+  const CommandLine* const above = above_ == nullptr ? nullptr : above_->sharer();
+  if (above != nullptr) options.insert(options.end(), above->shared_.begin(), above->shared_.end());
+  for (const CLI::Option* option : options) {
     text.options.push_back({.names = CLI::detail::split(option_label(*option), ','),
                             .positional = option->get_positional(),
                             .repeated = takes_many(*option),
@@ -521,15 +583,16 @@ int CommandLine::usage_error(const std::string& what) const {
   const CommandLine* help = find_command("help");
   const CommandLine& explained = &at == help ? *this : at;
   const std::string below = explained.full_name_.substr(full_name_.size());
-  print_error("{}: {}\n{} {}\n", at.full_name_, what,
+  print_error("{} {}\n{} {}\n", error_prefix(at.full_name_), what,
               help == nullptr ? explained.full_name_ + " --help" : help->full_name_ + below,
               explained.commands_.empty() ? "explains the options" : "lists the commands");
   return 2;
 }
 
 int CommandLine::parse(int argc, const char* const* argv) {
+  const std::vector<const char*> ordered = shared_first(argc, argv);
   try {
-    app_.parse(argc, argv);
+    app_.parse(argc, ordered.data());
   } catch (const CLI::CallForHelp&) {
     std::fputs(chosen().help().c_str(), stdout);
   } catch (const CLI::ParseError& error) {
@@ -537,7 +600,7 @@ int CommandLine::parse(int argc, const char* const* argv) {
     const CommandLine& at = chosen();
     std::vector<std::string> left = at.app_.remaining();
     std::erase(left, "--");
-    const Arguments arguments(argv, static_cast<size_t>(argc));
+    const Arguments arguments(ordered);
     // Reports unknown arguments before missing ones: an unknown one is often a misspelled required
     // one.
     if (left.empty()) return usage_error(error_text(at.app_, error, arguments));
@@ -558,10 +621,10 @@ int CommandLine::run(int argc, const char* const* argv) {
     return usage_error(error.what());
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return output_error(name(), error.code().message());
-    print_error("{}: {}\n", name(), error.what());
+    print_error("{} {}\n", error_prefix(name()), error.what());
     return 1;
   } catch (const std::exception& error) {
-    print_error("{}: {}\n", name(), error.what());
+    print_error("{} {}\n", error_prefix(name()), error.what());
     return 1;
   }
   if (std::fflush(stdout) == 0) return status;

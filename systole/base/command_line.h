@@ -102,7 +102,7 @@ class CommandLine {
   CommandLineOption option(const std::string& names, T& value, const std::string& meaning = "");
   // Adds an option without a value: "--json", or with its opposite "--header,!--no-header".
   CommandLineOption flag(const std::string& names, bool& value, const std::string& meaning = "");
-  // Adds --version, which prints the text.
+  // Adds --version and -V, which print the text.
   void version(const std::string& text, const std::string& meaning);
 
   // Adds a command, which this object owns.
@@ -117,6 +117,12 @@ class CommandLine {
   // Adds a line to the Examples of the help: the arguments after the command's name.
   void example(const std::string& arguments);
 
+  // Lets the options that this line has so far, but for --help and --version, stand behind the
+  // names of its commands, too: `program say --color never`.
+  void share_options();
+
+  // Sets an action that run() calls before those of the commands.
+  void before_run(const std::function<void()>& action);
   // Sets the action. run() calls it after all arguments are read.
   void on_run(const std::function<void()>& action);
 
@@ -134,6 +140,10 @@ class CommandLine {
 
  private:
   CommandLine(const CommandLine& above, CLI::App& app);
+  // The line that shares its options with this one, itself or above; null if there is none.
+  const CommandLine* sharer() const;
+  // Returns the arguments with the shared options before the names of commands.
+  std::vector<const char*> shared_first(int argc, const char* const* argv) const;
   // Returns the innermost command that the arguments named.
   const CommandLine& chosen() const;
   int parse(int argc, const char* const* argv);
@@ -142,6 +152,8 @@ class CommandLine {
   std::unique_ptr<CLI::App> root_;  // null for a command
   CLI::App& app_;
   std::string full_name_;
+  const CommandLine* above_ = nullptr;  // null for the program's
+  std::vector<const CLI::Option*> shared_;
   std::vector<std::string> examples_;
   std::vector<std::unique_ptr<CommandLine>> commands_;
 };

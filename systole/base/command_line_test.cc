@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "systole/base/color.h"
 #include "systole/base/error.h"
 
 namespace systole {
@@ -167,6 +168,62 @@ class CommandsTest : public ::testing::Test {
   int runs_ = 0;
 };
 
+// Options of the program that stand anywhere: program say hello --color never.
+TEST(CommandLineTest, SharedOptions) {
+  std::string color = "auto";
+  bool quiet = false;
+  std::string said;
+  std::vector<std::string> order;
+  CommandLine line("program", "Does things.");
+  line.require_command();
+  line.version("program 1.0", "Shows the version");
+  line.option("--color", color, "When").one_of({"auto", "always", "never"});
+  line.flag("-q,--quiet", quiet, "Errors only");
+  line.share_options();
+  line.before_run([&] { order.push_back("first " + color); });
+  CommandLine& say = line.command("say", "Says it");
+  say.option("what", said, "What is said").required();
+  say.on_run([&] { order.push_back("say " + said); });
+  const auto run = [&](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    return line.run(static_cast<int>(arguments.size()), arguments.data());
+  };
+  EXPECT_EQ(run({"say", "hello", "--color", "never", "-q"}), 0);
+  EXPECT_TRUE(quiet);
+  EXPECT_THAT(order, ElementsAre("first never", "say hello"));
+  quiet = false;
+  EXPECT_EQ(run({"--color=always", "say", "--", "-q"}), 0);
+  EXPECT_FALSE(quiet);
+  EXPECT_EQ(said, "-q");
+  EXPECT_THAT(say.help(), HasSubstr("Options of all commands:\n  --color auto|always|never  When"));
+  EXPECT_THAT(line.help(), HasSubstr("-V,--version"));
+  EXPECT_EQ(say.text().options.back().names, (std::vector<std::string>{"-q", "--quiet"}));
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run({"-V"}), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "program 1.0\n");
+}
+
+TEST(CommandLineTest, ValueNamesMayHaveColons) {
+  std::string address = "127.0.0.1:8470";
+  int64_t count = 1;
+  CommandLine line("program", "Does things.");
+  line.option("--listen", address, "Where").value_name("HOST:PORT").show_default();
+  line.option("--count", count, "How many").value_name("A:B").positive();
+  EXPECT_THAT(line.help(), HasSubstr("  --listen HOST:PORT  Where [default 127.0.0.1:8470]\n"));
+  EXPECT_THAT(line.help(), HasSubstr("  --count A:B         How many [above 0]\n"));
+}
+
+TEST(CommandLineTest, ErrorsAndHeadingsHaveColors) {
+  set_color_mode(ColorMode::always);
+  const Outcome wrong = run({"-x"});
+  CommandLine line("program", "Does things.");
+  const std::string help = line.help();
+  set_color_mode(ColorMode::automatic);
+  EXPECT_THAT(wrong.errors, HasSubstr("\x1b[31mprogram:\x1b[0m no option '-x'"));
+  EXPECT_THAT(help, HasSubstr("\x1b[1mOptions:\x1b[0m\n"));
+  EXPECT_EQ(run({"-x"}).errors.find('\x1b'), std::string::npos);  // no terminal
+}
+
 TEST_F(CommandsTest, AreFoundAndRun) {
   EXPECT_EQ(line_.find_command("say")->full_name(), "program say");
   EXPECT_EQ(line_.find_command("make")->find_command("one")->full_name(), "program make one");
@@ -206,7 +263,7 @@ TEST_F(CommandsTest, WrongArgumentsNameTheCommand) {
       {{"sya"},
        "program: no command 'sya', did you mean 'say'?\nprogram help lists the commands\n"},
       {{"say"},
-       "program say: what, got none, expected: What is said\n"
+       "program say: what, got none, expected some: What is said\n"
        "program help say explains the options\n"},
       {{"say", "--tmies", "3"},
        "program say: no option '--tmies', did you mean '--times'?\n"

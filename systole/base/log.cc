@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "systole/base/color.h"
 #include "systole/base/standard_streams.h"
 
 namespace systole {
@@ -31,7 +32,10 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    write_ignoring_errors(stderr, {line.data(), line.size()});
+    const std::string_view text(line.data(), line.size());
+    if (message.level < spdlog::level::warn) return write_ignoring_errors(stderr, text);
+    const Style style = message.level == spdlog::level::warn ? Style::yellow : Style::red;
+    write_ignoring_errors(stderr, styled(style, text, stderr));
   }
   void flush_() override {}
 };

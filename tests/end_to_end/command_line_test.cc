@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/program.h"
 
@@ -45,6 +46,34 @@ TEST(CommandLine, HelpForEveryCommand) {
               takes_something)
         << one.output;
   }
+}
+
+TEST(CommandLine, OptionsOfAllCommands) {
+  EXPECT_EQ(run_program("systole -V").output, run_program("systole version").output);
+  EXPECT_THAT(run_program("systole --color=always trian").output,
+              StartsWith("\x1b[31msystole:\x1b[0m no command 'trian'"));
+  EXPECT_THAT(run_program("systole trian").output, StartsWith("systole: no command 'trian'"));
+  EXPECT_THAT(run_program("systole devices --color=blue").output,
+              HasSubstr("--color: got 'blue', expected auto or always or never"));
+  EXPECT_THAT(run_program("systole version -q -v").output,
+              HasSubstr("got --quiet and --verbose, expected one of them"));
+  EXPECT_THAT(run_program("systole help environment").output,
+              AllOf(HasSubstr("TPU_NAME"), HasSubstr("SYSTOLE_WORKER_CA")));
+  EXPECT_THAT(run_program("systole help worker").output, HasSubstr("--listen HOST:PORT "));
+}
+
+TEST(CommandLine, Json) {
+  const auto json = [](const std::string& command) {
+    const ProgramResult result = run_program("systole " + command + " --json 2>/dev/null");
+    EXPECT_EQ(result.status, 0) << command;
+    return nlohmann::json::parse(result.output);
+  };
+  const nlohmann::json devices = json("devices");
+  EXPECT_EQ(devices["backends"]["cpu"][0]["name"], "cpu:0");
+  EXPECT_GE(devices["machine"]["cores"], 1);
+  EXPECT_TRUE(json("cache info").contains("limit_bytes"));
+  EXPECT_EQ(json("tpu-v1 profile MLP1-R")["programs"][0]["tiles"], 85);
+  EXPECT_EQ(json("tpu-v1 roofline MLP1-R")["programs"][0]["name"], "MLP1-R");
 }
 
 TEST(CommandLine, Devices) {

@@ -103,7 +103,8 @@ TEST_F(TpuV1Commands, ATrainedNetworkGoesThroughAllOfThem) {
 
 TEST_F(TpuV1Commands, ValidateAndWhatIfNeedNoFiles) {
   const std::string validation = succeed("systole tpu-v1 validate");
-  EXPECT_THAT(validation, HasSubstr("| 600x600, array 256, 34 GB/s, us | 17.35 | 17.35 |"));
+  EXPECT_THAT(validation,
+              HasSubstr("| 600x600, array 256, 34 GB/s, us | 17.35 | 18.00 | -3.62 % | 17.35 |"));
   EXPECT_EQ(validation.find(": no |"), std::string::npos);
   // The page has the tables that the command prints.
   const std::string page = bytes_of_file("docs/tpu_v1.md");
@@ -113,6 +114,17 @@ TEST_F(TpuV1Commands, ValidateAndWhatIfNeedNoFiles) {
     for (const char* workload : {"MLP0-R", "MLP1-R", "LSTM0-R", "LSTM1-R", "CNN0-R", "CNN1-R"})
       EXPECT_THAT(changes, HasSubstr(workload));
   }
+}
+
+TEST_F(TpuV1Commands, ScaleSimCountsAllRowsOrFails) {
+  std::ofstream(path("long.csv")) << "Layer, M, N, K,\nbig, 4186116, 64, 27,\n";
+  EXPECT_THAT(succeed("systole tpu-v1 scalesim " + path("long.csv")),
+              HasSubstr("1 layers, 7233608448 multiply-adds, 4186881 cycles\n"));
+  std::ofstream(path("symbol.csv")) << "Layer, M, N, K,\na, 4, 4, 4,\nb, M, 4, 4,\n";
+  const ProgramResult half = run_program("systole tpu-v1 scalesim " + path("symbol.csv"));
+  EXPECT_EQ(half.status, 1);
+  EXPECT_THAT(half.output,
+              AllOf(HasSubstr("without a row that cannot be counted"), HasSubstr("got 'M'")));
 }
 
 TEST_F(TpuV1Commands, NameWhatIsWrong) {
@@ -166,7 +178,9 @@ TEST_F(QuantizeCommand, CheckpointsAndSavedModelsGiveOneProgram) {
                    " --device " + device);
   };
   const std::string machine = predict("tpu_v1");
-  EXPECT_THAT(machine, HasSubstr("result0"));
+  // The names of the SavedModel's outputs.
+  EXPECT_THAT(machine, HasSubstr("{\"classes\":"));
+  EXPECT_THAT(machine, HasSubstr("\"probabilities\":"));
   EXPECT_EQ(std::ranges::count(machine, '\n'), 64);
   EXPECT_EQ(machine, predict("cpu"));
 
@@ -197,7 +211,8 @@ TEST_F(QuantizeCommand, KerasFilesGiveThePredictionsOfTheModel) {
           path("model.mlir"));
   succeed("systole predict " + path("model.mlir") + " --device tpu_v1 --input " + path("x.npy") +
           " --output " + path("out"));
-  const Tensor got = read_npy(default_file_system(), path("out/result0.npy"));
+  const Tensor got =
+      read_npy(default_file_system(), path("out/" + model.output_names().at(0) + ".npy"));
   EXPECT_TRUE(got.identical(keras::quantize_model(model, x, {.batch_size = 32}).predict(x)));
 }
 

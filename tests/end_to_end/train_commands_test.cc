@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "systole/base/testing/temp_folder.h"
@@ -33,13 +34,27 @@ class TrainCommands : public ::testing::Test {
 TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   const ProgramResult check = run("check");
   EXPECT_EQ(check.status, 0) << check.output;
+  const auto json = nlohmann::json::parse(run("check", "--json 2>/dev/null").output);
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_GT(json["memory"]["total"], 0);
+  const auto predicted =
+      nlohmann::json::parse(run("check", "--predict v2-8 --json 2>/dev/null").output);
+  EXPECT_EQ(predicted["batch_size"], 32);
   const ProgramResult train = run("train");
   EXPECT_EQ(train.status, 0) << train.output;
   EXPECT_THAT(train.output,
               AllOf(HasSubstr("train  100 %  400 of 400"), HasSubstr("accuracy = 0.96\n"),
                     HasSubstr("model.ckpt-400"), HasSubstr("tensorboard --logdir")));
-  const ProgramResult more = run("train", "--steps 50");
-  EXPECT_THAT(more.output, HasSubstr("450 of 450"));
+  // The configuration, for `systole board`.
+  std::ifstream config(model_dir_ + "/config.systole.yaml");
+  const std::string yaml{std::istreambuf_iterator<char>(config), {}};
+  EXPECT_THAT(yaml, AllOf(HasSubstr("AdamOptimizer"), HasSubstr("train_batch_size: 32")));
+  const ProgramResult more = run("train", "--steps 50 --set run_config.keep_checkpoint_max=7 -q");
+  EXPECT_EQ(more.status, 0) << more.output;
+  EXPECT_THAT(more.output, AllOf(Not(HasSubstr("450 of 450")), HasSubstr("model.ckpt-450")));
+  std::ifstream changed(model_dir_ + "/config.systole.yaml");
+  const std::string after{std::istreambuf_iterator<char>(changed), {}};
+  EXPECT_THAT(after, HasSubstr("keep_checkpoint_max: 7"));
   const ProgramResult evaluate = run("evaluate");
   EXPECT_EQ(evaluate.status, 0) << evaluate.output;
   EXPECT_THAT(evaluate.output, AllOf(HasSubstr("accuracy = 0.9"), HasSubstr("confusion_matrix:"),
@@ -91,7 +106,7 @@ TEST_F(TrainCommands, ASignalEndsTrainingAndWhatComesBehindIt) {
                    "sleep 0.1; n=$((n + 1)); done; kill -TERM $p; wait $p; echo status $?; cat " +
                    model_dir_ + ".log; rm " + model_dir_ + ".log");
   EXPECT_THAT(stopped.output,
-              AllOf(HasSubstr("status 0"), HasSubstr("SIGTERM: training stops after step "),
+              AllOf(HasSubstr("status 75"), HasSubstr("SIGTERM: training stops after step "),
                     HasSubstr("stopped by SIGTERM; run the same command to continue"),
                     Not(HasSubstr("accuracy = "))));
 }

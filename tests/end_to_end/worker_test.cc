@@ -46,6 +46,8 @@ TEST(Worker, TrainsIrisAsThisMachineDoes) {
   EXPECT_EQ(epochs_of("iris_session --epochs 4 --tpu " + worker.target()), local);
   const ProgramResult status = run_program("systole worker status " + worker.address());
   EXPECT_THAT(status.output, AllOf(HasSubstr("serving"), HasSubstr("device    cpu:0")));
+  EXPECT_THAT(run_program("systole worker status --json " + worker.address()).output,
+              AllOf(HasSubstr("\"preempted\": false"), HasSubstr("\"name\": \"cpu:0\"")));
 }
 
 // The lines of a program for a TPU of the time: the address is in TPU_NAME.

@@ -267,4 +267,6 @@ void ConfigNode::set(const std::string& path, const std::string& yaml) {
   document_->set_paths.push_back(path);
 }
 
+std::string ConfigNode::text() const { return YAML::Dump(value_->node); }
+
 }  // namespace systole::app

@@ -58,6 +58,8 @@ class ConfigNode {
   // Sets the value at a path of keys and list indices: "train.max_steps",
   // "model.layers.0.Dense.units". Creates missing maps. `yaml` may be any value.
   void set(const std::string& path, const std::string& yaml);
+  // Returns the value as YAML, with the changes of set() and without comments.
+  std::string text() const;
 
  private:
   struct Document {

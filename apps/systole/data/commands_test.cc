@@ -69,8 +69,8 @@ TEST_F(DataCommandsTest, NamesOfShardsStayInTheirFolder) {
 TEST_F(DataCommandsTest, ATabMayBeWrittenAsAnEscape) {
   write("t.tsv", "a\tb\n1\t2\n");
   const auto convert = [&](const std::string& delimiter) {
-    return run(add_convert_command, {"csv", at("t.tsv"), "-o", at("out"), "--delimiter", delimiter,
-                                     "--force", "--quiet"});
+    return run(add_convert_command,
+               {"csv", at("t.tsv"), "-o", at("out"), "--delimiter", delimiter, "--force"});
   };
   const std::string expected = ExampleBuilder().int64("a", 1).int64("b", 2).serialize();
   for (const std::string delimiter : {"\\t", "\t"}) {
@@ -90,8 +90,7 @@ TEST_F(DataCommandsTest, RecordsAreShownOnALineEach) {
 // `records/*` names what the conversion wrote beside the shards, too.
 TEST_F(DataCommandsTest, InspectLeavesOutWhatDescribesShards) {
   write("table.csv", "a,b\n1,x\n2,y\n");
-  ASSERT_EQ(
-      run(add_convert_command, {"csv", at("table.csv"), "-o", at("records"), "--quiet"}).status, 0);
+  ASSERT_EQ(run(add_convert_command, {"csv", at("table.csv"), "-o", at("records")}).status, 0);
   const std::string shard = at("records/table-00000-of-00001");
   const std::string description = at("records/table.json");
   write("records/labels.txt", "x\ny\n");

@@ -9,6 +9,7 @@
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/shards.h"
+#include "apps/systole/output.h"
 #include "systole/base/counted.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/file_systems/local_file_system.h"
@@ -39,7 +40,6 @@ struct ConvertOptions {
   std::string name;
   std::string compression;
   std::string delimiter = ",";
-  bool quiet = false;
 };
 
 // A tab is hard to type: "\\t" is one, too.
@@ -97,7 +97,7 @@ void run_convert(const Format& format, ConvertOptions& options) {
     }
     splits[0].name = options.name;
   }
-  const ProgressOptions progress = {.out = options.quiet ? nullptr : stderr,
+  const ProgressOptions progress = {.out = is_quiet() ? nullptr : stderr,
                                     .terminal = ::isatty(STDERR_FILENO) != 0};
   const FolderLock lock(options.shards.folder);
   for (const Split& split : splits) {
@@ -132,7 +132,6 @@ void add_format(CommandLine& line, const Format& format) {
       .option("--compression", options->compression, "Compression of the shards; none by default")
       .one_of({"", "GZIP", "ZLIB"});
   command.flag("--force", options->shards.force, "Replaces shards of another conversion");
-  command.flag("--quiet", options->quiet, "Prints no progress");
   const std::string name = format.name;
   if (name == "images" || name == "imdb") {
     command

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "apps/systole/inspect/curves.h"
+#include "systole/base/counted.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/records/tfrecord.h"
@@ -39,6 +40,21 @@ std::string newest_export(FileSystem& file_system, const std::string& path) {
   return newest.empty() ? "" : join_path(path, newest);
 }
 
+// The directories in `path` that hold event files or checkpoints.
+std::vector<std::string> runs_below(FileSystem& file_system, const std::string& path) {
+  std::vector<std::string> runs;
+  for (const std::string& name : file_system.list(path)) {
+    const std::string below = join_path(path, name);
+    if (!file_system.stat(below).is_directory) continue;
+    if (!event_files(file_system, below).empty() ||
+        !latest_checkpoint(file_system, below).empty()) {
+      runs.push_back(name);
+    }
+  }
+  std::ranges::sort(runs);
+  return runs;
+}
+
 FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
   if (is_saved_model(file_system, path)) return {FileKind::saved_model, path};
   if (const std::string latest = latest_checkpoint(file_system, path); !latest.empty()) {
@@ -48,6 +64,14 @@ FoundFile find_in_directory(FileSystem& file_system, const std::string& path) {
     return {FileKind::saved_model, newest};
   }
   if (!event_files(file_system, path).empty()) return {FileKind::events, path};
+  if (const std::vector<std::string> runs = runs_below(file_system, path); !runs.empty()) {
+    throw not_found(
+        "{0}: directory, got one of {1} ({2}{3}), expected one run; `systole board {0}` and "
+        "`systole "
+        "inspect {0} --plot curves.svg` show them all",
+        path, counted(static_cast<int64_t>(runs.size()), "run"), runs.front(),
+        runs.size() == 1 ? "" : ", ...");
+  }
   throw not_found(
       "{}: directory, got one without saved_model.pb, checkpoint, exports named by numbers or "
       "event files, expected one of them",

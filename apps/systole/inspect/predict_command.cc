@@ -164,7 +164,6 @@ void write_outputs(const NamedTensors& outputs, const std::string& folder) {
   }
 }
 
-// Outputs are result0, result1...
 void predict_program(const PredictOptions& options) {
   check_saved_model_options(options);
   const std::string& path = options.config.path;
@@ -184,7 +183,8 @@ void predict_program(const PredictOptions& options) {
   const runtime::BatchedProgram program(backend(options.device), *module);
   const std::vector<Tensor> results = program.run(inputs);
   NamedTensors outputs;
-  for (size_t i = 0; i < results.size(); ++i) outputs[fmt::format("result{}", i)] = results[i];
+  const std::vector<std::string> names = result_names(*module);
+  for (size_t i = 0; i < results.size(); ++i) outputs[names.at(i)] = results[i];
   if (options.output.empty()) return print_lines(outputs, INT64_MAX);
   write_outputs(outputs, options.output);
 }
@@ -242,8 +242,8 @@ void predict_config(const PredictOptions& options) {
   if (left == 0) return;
   systole::PredictOptions predict;
   if (shows_progress(options)) {
-    predict.hooks.push_back(std::make_shared<ProgressHook>(
-        ProgressHook::Options{.name = "predict, batch", .counts_batches = true}));
+    predict.hooks.push_back(std::make_shared<ProgressHook>(ProgressHook::Options{
+        .name = "predict, batch", .counts_batches = true, .out = progress_file()}));
   }
   for (const auto& prediction :
        estimator.predict(needed_input(config.predict_input, path, "predict or eval"), predict)) {

@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "systole/base/suggest.h"
 #include "systole/io/records/example.h"
@@ -12,6 +14,16 @@
 
 namespace systole::app {
 namespace {
+
+constexpr const char* kResultName = "systole.name";
+
+// Whether a name needs no escapes, and is safe as the name of a file.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= 200 && !name.starts_with('.') &&
+         std::ranges::all_of(name, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+         });
+}
 
 // Rows of `width` values in the shape that the signature gives one example.
 Tensor shaped(const Tensor& rows, const TensorInfo& info) {
@@ -202,6 +214,27 @@ SignatureInfo signature_of_program(const hlo::Module& program, const std::string
         .shape = shape};
   }
   return signature;
+}
+
+std::vector<std::string> result_names(const hlo::Module& program) {
+  const auto& attributes = program.entry().attributes().results;
+  std::vector<std::string> numbers;
+  std::vector<std::string> names;
+  for (int i = 0; i < static_cast<int>(program.entry().results().size()); ++i) {
+    numbers.push_back(fmt::format("result{}", i));
+    names.push_back(numbers.back());
+    const auto own = attributes.find(i);
+    if (own == attributes.end() || !own->second.contains(kResultName)) continue;
+    const std::string& text = own->second.at(kResultName);  // in quotation marks
+    const std::string name = text.size() < 2 ? "" : text.substr(1, text.size() - 2);
+    if (is_plain_name(name)) names.back() = name;
+  }
+  const std::set<std::string> different(names.begin(), names.end());
+  return different.size() == names.size() ? names : numbers;
+}
+
+void set_result_name(hlo::AttributeTexts& attributes, const std::string& name) {
+  if (is_plain_name(name)) attributes[kResultName] = '"' + name + '"';
 }
 
 }  // namespace systole::app

@@ -26,4 +26,11 @@ NamedTensors read_predict_inputs(FileSystem& file_system, const SignatureInfo& s
 // for scalars.
 SignatureInfo signature_of_program(const hlo::Module& program, const std::string& path);
 
+// The names of a program's results: those that set_result_name() gave, otherwise result0,
+// result1...
+std::vector<std::string> result_names(const hlo::Module& program);
+// Names a result by its attribute `systole.name`. Ignores a name with other characters than
+// letters, digits, '_', '-' and '.'.
+void set_result_name(hlo::AttributeTexts& attributes, const std::string& name);
+
 }  // namespace systole::app

@@ -10,7 +10,8 @@ void add_tpu_v1_disasm_command(CommandLine& line) {
     bool data = false;
   };
   auto options = std::make_shared<Options>();
-  line.option("program", options->program, "Program file, or a workload: MLP0-R").required();
+  line.option("program", options->program, "Program file, or a workload: " + workload_names())
+      .required();
   line.flag("--data", options->data,
             "Print weights and constants too, so that asm restores the program");
   line.on_run([options] {

@@ -1,6 +1,7 @@
 // systole tpu-v1 profile: the counters of programs.
 #include <fmt/core.h>
 
+#include "apps/systole/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/backends/tpu_v1/pictures/pictures.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -13,6 +14,7 @@ struct ProfileOptions {
   std::vector<std::string> programs;
   std::string svg;
   std::string logdir;
+  bool json = false;
   MachineOptions machine;
 };
 
@@ -50,23 +52,31 @@ void profile_programs(const ProfileOptions& options) {
     tpu_v1::MachineConfig machine = options.machine.machine();
     const tpu_v1::Program program = tpu_v1_program(name, machine);
     all.push_back({name, tpu_v1::simulate(program, machine).counters});
-    write_text("", tpu_v1::counters_table(name, all.back().counters, machine));
+    if (!options.json) {
+      write_text("", tpu_v1::counters_table(name, all.back().counters, machine));
+    }
   }
   if (!options.svg.empty()) write_text(options.svg, tpu_v1::utilization_svg(all));
-  if (options.logdir.empty()) return;
-  fmt::print("page for `systole board {}`: {}\n", options.logdir,
-             profile::write_page(page_of(all, options.machine.machine()), "tpu_v1", options.logdir,
-                                 default_file_system()));
+  nlohmann::json page = page_of(all, options.machine.machine());
+  if (!options.logdir.empty()) {
+    const std::string path =
+        profile::write_page(page, "tpu_v1", options.logdir, default_file_system());
+    if (!options.json) fmt::print("page for `systole board {}`: {}\n", options.logdir, path);
+  }
+  page.erase("wave");  // a picture
+  if (options.json) print_json(page);
 }
 
 }  // namespace
 
 void add_tpu_v1_profile_command(CommandLine& line) {
   auto options = std::make_shared<ProfileOptions>();
-  line.option("program", options->programs, "Program files, or workloads: MLP0-R").required();
+  line.option("program", options->programs, "Program files, or workloads: " + workload_names())
+      .required();
   line.option("--svg", options->svg, "Draws the shares of cycles").value_name("FILE");
   line.option("--logdir", options->logdir, "Writes the counters as a page for `systole board`")
       .value_name("FOLDER");
+  line.flag("--json", options->json, kJsonMeaning);
   options->machine.add(line);
   line.on_run([options] { profile_programs(*options); });
 }

@@ -10,19 +10,27 @@
 
 namespace systole::app {
 
+std::string workload_names() {
+  std::string names;
+  for (const tpu_v1::Workload& known : tpu_v1::workloads()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return names;
+}
+
 void MachineOptions::add(CommandLine& line) {
   line.option("--machine", preset, "The machine")
       .one_of({"tpu_v1", "tpu_v1_30gib", "tpu_v1_gddr5"})
       .show_default();
   line.option("--array", array, "Rows and columns of the matrix unit; a program file has its own")
       .value_name("CELLS")
-      .not_negative();
+      .between(tpu_v1::kMinArray, tpu_v1::kMaxArray);
   line.option("--memory", memory_gb, "Bandwidth of the weight memory")
       .value_name("GB/S")
-      .not_negative();
-  line.option("--clock", clock_mhz, "Clock").value_name("MHZ").not_negative();
-  line.option("--fifo", fifo, "Weight tiles of the FIFO").not_negative();
-  line.option("--accumulators", accumulators, "Rows of the accumulators").not_negative();
+      .positive();
+  line.option("--clock", clock_mhz, "Clock").value_name("MHZ").positive();
+  line.option("--fifo", fifo, "Weight tiles of the FIFO").positive();
+  line.option("--accumulators", accumulators, "Rows of the accumulators").positive();
 }
 
 tpu_v1::MachineConfig MachineOptions::machine() const {

@@ -40,6 +40,9 @@ struct MachineOptions {
 // .s. The machine takes the array of the file.
 tpu_v1::Program tpu_v1_program(const std::string& name, tpu_v1::MachineConfig& machine);
 
+// Returns the names of the workloads, for help: "MLP0-R, MLP1-R, ...".
+std::string workload_names();
+
 // Writes a text to a file, or to standard output if the name is empty.
 void write_text(const std::string& path, std::string_view text);
 

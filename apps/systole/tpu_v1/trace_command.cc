@@ -12,7 +12,8 @@ void add_tpu_v1_trace_command(CommandLine& line) {
     MachineOptions machine;
   };
   auto options = std::make_shared<Options>();
-  line.option("program", options->program, "Program file, or a workload: MLP0-R").required();
+  line.option("program", options->program, "Program file, or a workload: " + workload_names())
+      .required();
   line.option("--output", options->output,
               "File for Chrome's trace viewer or Perfetto; else standard output")
       .value_name("FILE.json");

@@ -1,6 +1,7 @@
 // systole check: prints what a TPU would refuse, and the memory and time of a step on a core.
 #include <fmt/core.h>
 
+#include "apps/systole/output.h"
 #include "apps/systole/train/step_prediction.h"
 #include "apps/systole/train/train_commands.h"
 
@@ -10,10 +11,41 @@ namespace {
 struct CheckCommandOptions : ConfigOptions {
   StepPredictionOptions prediction;
   bool published = false;
+  bool json = false;
 };
 
+nlohmann::json check_json(const CheckReport& report) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const Violation& violation : report.violations) {
+    findings.push_back(
+        {{"what", violation.what}, {"fix", violation.fix}, {"refused", !violation.note}});
+  }
+  nlohmann::json arrays = nlohmann::json::array();
+  for (const TensorMemory& tensor : report.memory.largest) {
+    arrays.push_back({{"what", tensor.what},
+                      {"type", tensor.type.to_string()},
+                      {"bytes", tensor.bytes},
+                      {"padded_bytes", tensor.padded_bytes}});
+  }
+  const MemoryReport& memory = report.memory;
+  return {{"ok", report.ok()},
+          {"findings", findings},
+          {"memory",
+           {{"limit", memory.limit},
+            {"total", memory.total()},
+            {"variables", memory.variables},
+            {"inputs", memory.inputs},
+            {"step", memory.step},
+            {"complete", memory.complete},
+            {"largest", arrays}}}};
+}
+
 void run_check(const CheckCommandOptions& options) {
-  const StepPredictionOptions& prediction = options.prediction;
+  StepPredictionOptions prediction = options.prediction;
+  prediction.json = options.json;
+  if (options.json && (options.published || !prediction.csv.empty())) {
+    throw UsageError("--json, got it with --csv or --published, expected it with a model");
+  }
   if (options.published) return print_published_steps();
   if (!prediction.csv.empty()) {
     if (prediction.system.empty()) throw UsageError("--csv needs --predict");
@@ -25,7 +57,11 @@ void run_check(const CheckCommandOptions& options) {
   if (!prediction.system.empty()) return print_prediction(config, input, prediction);
   TPUEstimator estimator(config.estimator);
   const CheckReport report = estimator.check(input);
-  fmt::print("{}", report.to_string());
+  if (options.json) {
+    print_json(check_json(report));
+  } else {
+    fmt::print("{}", report.to_string());
+  }
   if (!report.ok()) {
     throw failed_precondition("{}: model, got findings that a TPU would refuse, expected none",
                               options.path);
@@ -54,6 +90,7 @@ void add_check_command(CommandLine& line) {
       .not_negative();
   line.option("--price", prediction.price, "Price of an hour of the TPU, for that of the training")
       .not_negative();
+  line.flag("--json", options->json, kJsonMeaning);
   line.on_run([options] { run_check(*options); });
 }
 

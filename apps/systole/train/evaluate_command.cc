@@ -1,8 +1,10 @@
 // systole evaluate: prints the metrics of a checkpoint, a line each.
 #include <fmt/core.h>
 
+#include "apps/systole/output.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/number_text.h"
+#include "systole/runtime/process_group.h"
 #include "systole/train/loop/progress_hook.h"
 
 namespace systole::app {
@@ -33,11 +35,25 @@ void run_evaluate(const ConfigOptions& options) {
 }  // namespace
 
 std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options) {
-  return std::make_shared<ProgressHook>(ProgressHook::Options{
-      .name = "evaluate, batch", .steps = options.steps, .counts_batches = true});
+  return std::make_shared<ProgressHook>(ProgressHook::Options{.name = "evaluate, batch",
+                                                              .steps = options.steps,
+                                                              .counts_batches = true,
+                                                              .out = progress_file()});
+}
+
+bool is_reporter() {
+  const runtime::ProcessGroup* const processes = runtime::process_group();
+  return processes == nullptr || processes->rank() == 0;
+}
+
+std::FILE* progress_file() {
+  static std::FILE* const nowhere =
+      is_reporter() && !is_quiet() ? nullptr : std::fopen("/dev/null", "we");
+  return nowhere == nullptr ? stderr : nowhere;
 }
 
 void print_evaluation(const Evaluation& evaluation) {
+  if (!is_reporter()) return;
   for (const auto& [name, value] : evaluation.values()) {
     fmt::print("{}", metric_text(name, value));
   }

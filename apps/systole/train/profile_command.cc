@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "apps/systole/output.h"
 #include "apps/systole/train/profile_process.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/error.h"
@@ -42,6 +43,7 @@ struct ProfileCommand {
   int64_t start = ProfileOptions().start;
   std::optional<int64_t> steps;
   double seconds = 0;  // 0: not given
+  bool json = false;
   ReportCommand report;
   bool reports = false;  // the command `report` was given
 };
@@ -54,7 +56,7 @@ void print_report(const ReportCommand& command) {
   const nlohmann::json profile = profile_at(command.logdir);
   const profile::ReportOptions options{.ops = static_cast<int>(command.ops)};
   if (command.json) {
-    fmt::print("{}\n", profile.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(profile);
   } else if (!command.against.empty()) {
     fmt::print("{}", profile::comparison_text(profile_at(command.against), profile, options));
   } else {
@@ -62,7 +64,8 @@ void print_report(const ReportCommand& command) {
   }
 }
 
-void finish(const std::string& folder) {
+void finish(const std::string& folder, bool json) {
+  if (json) return print_json(profile_at(folder));
   fmt::print("{}profile: {}\n", profile::report_text(profile_at(folder)), folder);
 }
 
@@ -116,7 +119,7 @@ void profile_training(ProfileCommand command) {
   config.train.profile =
       ProfileOptions{.start = command.start, .steps = steps, .output_dir = command.logdir};
   estimator.train(input, config.train);
-  finish(command.logdir);
+  finish(command.logdir, command.json);
 }
 
 void profile_running_worker(const ProfileCommand& command) {
@@ -130,7 +133,8 @@ void profile_running_worker(const ProfileCommand& command) {
   const profile::WrittenProfile written = profile::write_profile(
       std::move(recorded.recording), command.logdir.empty() ? "profile" : command.logdir,
       default_file_system());
-  finish(written.folder);
+  finish(written.folder, command.json);
+  if (command.json) return;
   fmt::print("worker: {}, whose clock + {} ns is this machine's, within {} ns\n", host,
              recorded.clock_offset_ns, recorded.clock_error_ns);
 }
@@ -148,7 +152,7 @@ void run_profile(const ProfileCommand& command) {
     throw UsageError("--seconds, got it without --worker, expected it with a worker alone");
   if (!command.worker.empty()) return profile_running_worker(command);
   if (!command.pid) return profile_training(command);
-  finish(profile_of_process(*command.pid, command.logdir, kSecondsForProcess));
+  finish(profile_of_process(*command.pid, command.logdir, kSecondsForProcess), command.json);
 }
 
 }  // namespace
@@ -172,6 +176,7 @@ void add_profile_command(CommandLine& line) {
   line.option("--logdir", command->logdir,
               "Folder for plugins/profile/RUN; by default the model_dir, else ./profile")
       .value_name("FOLDER");
+  line.flag("--json", command->json, "Prints all figures as JSON");
   line.on_run([command] { run_profile(*command); });
 
   CommandLine& report = line.command("report", "Prints a profile, or what changed between two");

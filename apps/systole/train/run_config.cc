@@ -8,7 +8,9 @@ namespace {
 constexpr ConfigKey kRunConfigKeys[] = {
     {"model_dir", "text", "required",
      "Folder of checkpoints and summaries; --model_dir overrides it."},
-    {"master", "text", "", "`local` (a virtual TPU v2-8), `local:v3-8`, `grpc://host:port`."},
+    {"master", "text", "",
+     "`local` (a virtual TPU v2-8), `local:v3-8`, `grpc://host:port`; by default the TPU that the "
+     "environment names (`TPU_NAME`), or `local`."},
     {"evaluation_master", "text", "", "The same for evaluation and prediction; by default master."},
     {"tf_random_seed", "integer", "", "Equal seeds give equal runs."},
     {"save_summary_steps", "integer", "100", "Steps between summaries; 0 for none."},

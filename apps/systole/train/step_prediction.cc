@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "apps/systole/output.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
@@ -88,19 +89,24 @@ void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options) {
   const StepPrediction prediction = predict_model(options.system, config, input);
   const auto batch = static_cast<double>(*config.estimator.train_batch_size);
-  fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", options.system, batch,
-             batch / prediction.step_seconds, prediction.to_string());
   const int64_t steps = options.steps > 0
                             ? options.steps
                             : config.train.max_steps.value_or(config.train.steps.value_or(0));
-  print_training(options, steps, prediction.step_seconds);
-  if (options.logdir.empty()) return;
+  if (!options.json) {
+    fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", options.system, batch,
+               batch / prediction.step_seconds, prediction.to_string());
+    print_training(options, steps, prediction.step_seconds);
+  }
+  if (options.logdir.empty() && !options.json) return;
   nlohmann::json page = prediction.to_json(options.system);
   page["batch_size"] = batch;
   page["steps"] = steps;
   page["price_per_hour"] = options.price;
-  fmt::print("page for `systole board {}`: {}\n", options.logdir,
-             profile::write_page(page, "prediction", options.logdir, default_file_system()));
+  if (options.json) print_json(page);
+  if (options.logdir.empty()) return;
+  const std::string path =
+      profile::write_page(page, "prediction", options.logdir, default_file_system());
+  if (!options.json) fmt::print("page for `systole board {}`: {}\n", options.logdir, path);
 }
 
 void print_published_steps() {

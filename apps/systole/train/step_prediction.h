@@ -13,6 +13,7 @@ struct StepPredictionOptions {
   std::string csv;     // a table of fully connected networks; "": the model of a file
   int64_t steps = 0;   // of a training, for its time and price; 0: those of the file
   double price = 0;    // of an hour of the TPU; 0: unknown
+  bool json = false;   // prints the page of `systole board`
 };
 
 // Prints the predicted time of a step with the train_batch_size of `config`, and of a training.

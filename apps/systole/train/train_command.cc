@@ -7,6 +7,9 @@
 #include "apps/systole/train/config_reference.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/runtime/mpi_collective.h"
+#include "systole/runtime/process_group.h"
 #include "systole/train/loop/progress_hook.h"
 #include "systole/train/loop/signals.h"
 
@@ -18,10 +21,58 @@ struct TrainCommand {
   bool keys = false;
 };
 
-void print_stop(const char* what_next, const TPUEstimator& estimator) {
-  fmt::print("stopped by {}; {}\ncheckpoint: {}\n", StopSignals::received(), what_next,
-             estimator.latest_checkpoint());
+// The processes that train together; null if this one trains alone.
+runtime::ProcessGroup* others() {
+  runtime::ProcessGroup* const processes = runtime::process_group();
+  return processes == nullptr || processes->size() == 1 ? nullptr : processes;
 }
+
+// Whether this process or one that trains with it was told to stop.
+bool all_stop() {
+  const int64_t stopped = StopSignals::received() == nullptr ? 0 : 1;
+  const auto wait = runtime::ProcessGroup::Wait::rare;
+  return (others() == nullptr ? stopped : others()->sum_of(stopped, wait)) > 0;
+}
+
+// The latest checkpoint as the first process finds it: model_dir need not be shared.
+std::string shared_checkpoint(const TPUEstimator& estimator) {
+  const std::string own = is_reporter() ? estimator.latest_checkpoint() : "";
+  return others() == nullptr ? own : others()->broadcast(own);
+}
+
+[[noreturn]] void end_early(const char* what_next, const TPUEstimator& estimator) {
+  const char* const signal = StopSignals::received();
+  if (is_reporter()) {
+    fmt::print("stopped by {}; {}\ncheckpoint: {}\n",
+               signal == nullptr ? "another process" : signal, what_next,
+               estimator.latest_checkpoint());
+  }
+  throw ExitStatus{signal == nullptr ? runtime::kRestartExitCode : StopSignals::exit_code()};
+}
+
+// Writes the configuration into the model_dir when training begins, for the comparison of runs in
+// `systole board`. The name differs from one that a user gives to a copy.
+class ConfigWriter final : public SessionRunHook {
+ public:
+  ConfigWriter(std::string folder, std::string text)
+      : path_(join_path(folder, "config.systole.yaml")), text_(std::move(text)) {}
+
+  int64_t steps_to_next_run(int64_t) const override { return INT64_MAX; }
+  void after_create_session(Session&) override {
+    if (!is_reporter() || text_.size() > kMaxBytes) return;
+    try {
+      write_file_atomically(default_file_system(), path_,
+                            "# Written by `systole train`: its file, with --set.\n" + text_ + "\n");
+    } catch (const Error& error) {
+      log_warning("{}: not written: {}", path_, error.message());
+    }
+  }
+
+ private:
+  static constexpr size_t kMaxBytes = 200 << 10;  // the board reads no larger ones
+  std::string path_;
+  std::string text_;
+};
 
 // Returns false if a signal stopped it.
 bool print_evaluation_of(TPUEstimator& estimator, TrainingConfig& config) {
@@ -51,24 +102,31 @@ void run_train(const TrainCommand& command) {
   const StopSignals signals;  // between training and evaluation, too
   TPUEstimator estimator(config.estimator);
   if (config.train.max_steps || config.train.steps) {
-    config.train.hooks.push_back(std::make_shared<ProgressHook>(ProgressHook::Options{
-        .last_step = config.train.max_steps.value_or(0), .steps = config.train.steps}));
+    config.train.hooks.push_back(std::make_shared<ProgressHook>(
+        ProgressHook::Options{.last_step = config.train.max_steps.value_or(0),
+                              .steps = config.train.steps,
+                              .out = progress_file()}));
   }
+  config.train.hooks.push_back(
+      std::make_shared<ConfigWriter>(estimator.model_dir(), std::move(config.text)));
   config.evaluate.hooks.push_back(progress_of_evaluation(config.evaluate));
   estimator.train(input, config.train);
-  if (StopSignals::received() != nullptr)
-    return print_stop("run the same command to continue", estimator);
-  if (estimator.latest_checkpoint().empty()) {
-    log_warning("train: run_config saves no checkpoints, so there is nothing to evaluate");
+  if (all_stop()) end_early("run the same command to continue", estimator);
+  const std::string checkpoint = shared_checkpoint(estimator);
+  if (checkpoint.empty()) {
+    if (is_reporter()) {
+      log_warning("train: run_config saves no checkpoints, so there is nothing to evaluate");
+    }
     return;
   }
   if (config.eval_input && !print_evaluation_of(estimator, config)) {
-    return print_stop("training is complete; run systole evaluate for its metrics", estimator);
+    end_early("training is complete; run systole evaluate for its metrics", estimator);
   }
+  if (!is_reporter()) return;
   fmt::print(
       "checkpoint: {0}\ncurves: systole inspect {1} --plot curves.svg, or tensorboard --logdir "
       "{1}\n",
-      estimator.latest_checkpoint(), estimator.model_dir());
+      checkpoint, estimator.model_dir());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The commands for configuration files, one file each.
 #pragma once
 
+#include <cstdio>
+
 #include "apps/systole/train/training_config.h"
 #include "systole/base/command_line.h"
 
@@ -28,9 +30,14 @@ CommandLineOption add_config_options(CommandLine& line, ConfigOptions& options);
 // The options alone.
 void add_config_overrides(CommandLine& line, TrainingOverrides& overrides);
 
-// Prints a line for each metric, and the number of examples.
+// Whether this is the process that reports: the only one, or the first that a launcher started.
+bool is_reporter();
+// Prints a line for each metric, and the number of examples; nothing if is_reporter() is false.
 void print_evaluation(const Evaluation& evaluation);
-// Shows the progress of an evaluation on stderr.
+// Standard error, or a file that takes nothing with --quiet or if another process reports. All
+// processes have the same hooks, because these are part of the program.
+std::FILE* progress_file();
+// Shows the progress of an evaluation in progress_file().
 std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options);
 
 // The input_fn for a command. Errors: INVALID_ARGUMENT when the file has no such data.

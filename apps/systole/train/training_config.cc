@@ -1,6 +1,8 @@
 #include "apps/systole/train/training_config.h"
 
 #include "apps/systole/data/pipeline_spec.h"
+#include "systole/base/log.h"
+#include "systole/cluster/find_tpu.h"
 #include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
@@ -75,14 +77,30 @@ struct InputOptions {
   std::string labels;
   bool with_labels = true;
   bool drop_remainder = false;
+  bool per_replica = false;  // batches are of one replica, although a call feeds all of a host
 };
+
+// The batches of one call of an input_fn. The calls for a step share the examples that one call for
+// all of them would read, in its order.
+Dataset batches_of_call(const Dataset& examples, const Params& params,
+                        const InputOptions& options) {
+  const int64_t batch_size = params["batch_size"];
+  TPUContext::Deployment call;
+  if (params.contains("context")) {
+    call = params["context"].as<TPUContext>().current_input_fn_deployment();
+  }
+  if (call.total_invocations == 1) return examples.batch(batch_size, options.drop_remainder);
+  const int64_t step_size = batch_size * (options.per_replica ? call.replicas_consumed : 1);
+  const Dataset own = examples.batch(step_size, options.drop_remainder)
+                          .shard(call.total_invocations, call.invocation_index);
+  return step_size == batch_size ? own : own.unbatch().batch(batch_size, options.drop_remainder);
+}
 
 InputFn batched_input(const Dataset& examples, const InputOptions& options) {
   return [examples, options](const Params& params) -> InputFnResult {
-    return examples.batch(params["batch_size"], options.drop_remainder)
-        .map([options](const Nest<Output>& batch) {
-          return split(batch, options.labels, options.with_labels);
-        });
+    return batches_of_call(examples, params, options).map([options](const Nest<Output>& batch) {
+      return split(batch, options.labels, options.with_labels);
+    });
   };
 }
 
@@ -110,8 +128,12 @@ void add_data(const ConfigNode& root, TrainingConfig& config) {
     input = batched_input(examples, options);
     config.features = split(examples.element_spec(), labels, false);
   };
-  add("train", {.labels = labels, .drop_remainder = true}, config.train_input);
-  add("eval", {.labels = labels}, config.eval_input);
+  const TPUConfig& tpu = config.estimator.config.tpu_config;
+  const bool per_replica = tpu.per_host_input_for_training == InputPipelineConfig::PER_HOST_V2;
+  const bool sliced = tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
+  add("train", {.labels = labels, .drop_remainder = true, .per_replica = per_replica},
+      config.train_input);
+  add("eval", {.labels = labels, .per_replica = per_replica && !sliced}, config.eval_input);
   const InputOptions predict{.labels = labels, .with_labels = false};
   add(data.has("predict") ? "predict" : "eval", predict, config.predict_input);
   if (!config.train_input && !config.eval_input && !config.predict_input) {
@@ -128,6 +150,20 @@ void add_estimator(const ConfigNode& root, TrainingConfig& config) {
   options.eval_batch_size = s.integer("eval_batch_size", *options.train_batch_size, 1);
   options.predict_batch_size = s.integer("predict_batch_size", *options.train_batch_size, 1);
   options.warm_start_from = WarmStartSettings(s.text("warm_start_from"));
+}
+
+// Sets the target to the TPU that the environment names, unless the file names one.
+void find_target(TrainingConfig& config) {
+  TPUEstimatorOptions& options = config.estimator;
+  const std::string variable = tpu_variable();
+  if (variable.empty()) return;
+  if (!options.use_tpu) {
+    log_warning("{}: ignored, because estimator.use_tpu is false", variable);
+  } else if (!options.config.master.empty()) {
+    log_warning("{}: ignored, because run_config.master is '{}'", variable, options.config.master);
+  } else {
+    options.config.master = find_tpu();
+  }
 }
 
 void add_steps(const ConfigNode& root, const TrainingOverrides& overrides, TrainingConfig& config) {
@@ -189,8 +225,10 @@ TrainingConfig parse_training_config(ConfigNode root, const TrainingOverrides& o
     throw root.error("run_config", "no model_dir", "a folder, here or as --model_dir");
   }
   add_estimator(root, config);
+  find_target(config);
   add_steps(root, overrides, config);
   add_data(root, config);
+  config.text = root.text();
   return config;
 }
 

@@ -21,6 +21,8 @@ struct TrainingConfig {
   InputFn predict_input;  // of data.predict, else of data.eval without the labels
   // The type of one example without labels, which is the input of a served model.
   ElementSpec features;
+  // The file with the overrides of --set, as YAML.
+  std::string text;
 };
 
 // Options of the command line that override the file.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/systole/train/config_reference.h"
@@ -88,6 +89,72 @@ TEST_F(TrainingConfigTest, TrainsEvaluatesExportsPredicts) {
   EXPECT_EQ(answer.at("classes").data<int32_t>()[0], 0);
   EXPECT_EQ(answer.at("classes").data<int32_t>()[1], 1);
   EXPECT_TRUE(estimator.check(config.train_input).ok());
+}
+
+// The features of the batches that one call of an input_fn gives, as texts.
+std::vector<std::string> batches_of(const InputFn& input, int64_t batch_size,
+                                    const TPUContext::Deployment& call) {
+  Params params;
+  params.set("batch_size", batch_size);
+  params.set("context", std::any(TPUContext(4, call, 2, call.invocation_index == 0 ? 0 : 1)));
+  std::vector<std::string> batches;
+  for (const Element& batch : input(params).dataset()) {
+    std::string text;
+    for (const float x : batch[0].flatten()[0].data<float>()) text += fmt::format("{} ", x);
+    batches.push_back(text);
+  }
+  return batches;
+}
+
+TEST_F(TrainingConfigTest, SplitsTheExamplesOverProcesses) {
+  using Texts = std::vector<std::string>;
+  const auto config_with = [&](const std::string& inputs) {
+    return parse({.set = {"data.train=[csv: {files: tiny.csv, features: {x: float32, y: int32}}]",
+                          "run_config.tpu_config.per_host_input_for_training=" + inputs}});
+  };
+  const TrainingConfig hosts = config_with("PER_HOST_V1");
+  // A step of four examples, two a process; the last two of ten make no step.
+  const TPUContext::Deployment first{.total_invocations = 2, .replicas_consumed = 2};
+  TPUContext::Deployment second = first;
+  second.invocation_index = 1;
+  EXPECT_EQ(batches_of(hosts.train_input, 2, first), (Texts{"-2 -1.5 ", "-0.2 0.2 ", "1.5 2 "}));
+  EXPECT_EQ(batches_of(hosts.train_input, 2, second), (Texts{"-1 -0.5 ", "0.5 1 "}));
+  // An evaluation reads each example once.
+  EXPECT_EQ(batches_of(hosts.eval_input, 4, first), (Texts{"-2 -1.5 -1 -0.5 ", "1.5 2 "}));
+  EXPECT_EQ(batches_of(hosts.eval_input, 4, second), (Texts{"-0.2 0.2 0.5 1 "}));
+  // Batches of one replica: a process reads those of both of its replicas in one call.
+  const TrainingConfig replicas = config_with("PER_HOST_V2");
+  EXPECT_EQ(batches_of(replicas.train_input, 1, second), (Texts{"-1 ", "-0.5 ", "0.5 ", "1 "}));
+  // One call for each replica, of four.
+  const TrainingConfig shards = config_with("PER_SHARD_V1");
+  EXPECT_EQ(batches_of(shards.train_input, 1, {.invocation_index = 3, .total_invocations = 4}),
+            (Texts{"-0.5 ", "1 "}));
+  // One call for all.
+  EXPECT_EQ(batches_of(hosts.train_input, 5, {}).size(), 2);
+}
+
+// Sets a variable of the environment and removes it at the end.
+class SetVariable {
+ public:
+  SetVariable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~SetVariable() { ::unsetenv(name_); }
+  SetVariable(const SetVariable&) = delete;
+  SetVariable& operator=(const SetVariable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST_F(TrainingConfigTest, HonoursTheTpuOfTheEnvironmentOrSaysThatItDoesNot) {
+  const SetVariable name("TPU_NAME", "local:v3-8");
+  const LogCapture log;
+  EXPECT_EQ(parse().estimator.config.master, "local:v3-8");
+  EXPECT_EQ(parse({.set = {"run_config.master=local"}}).estimator.config.master, "local");
+  EXPECT_EQ(parse({.set = {"estimator.use_tpu=false"}}).estimator.config.master, "");
+  EXPECT_THAT(
+      log.messages(),
+      ::testing::IsSupersetOf({"warning: TPU_NAME: ignored, because run_config.master is 'local'",
+                               "warning: TPU_NAME: ignored, because estimator.use_tpu is false"}));
 }
 
 TEST_F(TrainingConfigTest, Overrides) {

@@ -38,6 +38,7 @@ struct WorkerFlags {
   std::string isolation = "auto";
   std::string status_address;
   bool status_shown = false;
+  bool status_json = false;
 };
 
 // ~/.local/state/systole/worker-8470, or below XDG_STATE_HOME; "" without a home or a port.
@@ -186,10 +187,12 @@ const Command kWorkerCommand{
           add_options(line, *flags);
           CommandLine& status = line.command("status", "Shows how a worker is");
           status.option("address", flags->status_address, "host:port").required();
+          status.flag("--json", flags->status_json, "Prints JSON");
           status.example("127.0.0.1:8470");
           status.on_run([flags] {
             flags->status_shown = true;
-            fmt::print("{}", worker::worker_status(flags->status_address));
+            fmt::print("{}", flags->status_json ? worker::worker_status_json(flags->status_address)
+                                                : worker::worker_status(flags->status_address));
           });
           // Actions of subcommands run first.
           line.on_run([flags] {
