@@ -342,7 +342,10 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error, Argume
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     text = missing_text(app);
   } else if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
-    text = excluded_text(app);
+    // The options may be those that all commands share.
+    for (const CLI::App* at = &app; at != nullptr && !text; at = at->get_parent()) {
+      text = excluded_text(*at);
+    }
   }
   return text.value_or(error.what());
 }

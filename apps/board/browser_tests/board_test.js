@@ -211,6 +211,7 @@ const pages = [
     // All of the width is in view.
     assert.ok(await page.evaluate(() => { const view = document.querySelector('svg.graph').getBoundingClientRect();
       return [...document.querySelectorAll('.box')].every((b) => { const r = b.getBoundingClientRect(); return r.left >= view.left - 1 && r.right <= view.right + 1; }); }));
+    await page.getByRole('button', {name: 'Fit'}).click();
     await page.locator('.box[data-path="dense/MatMul"]').click();
     await until(() => document.querySelector('.details h3')?.textContent === 'dense/MatMul');
     await page.locator('.box[data-path="dense"]').focus();
@@ -344,6 +345,7 @@ async function onPlainRuns(body) {
       await page.waitForSelector(selector, {timeout: 20000});
     });
   } finally {
+    await page.goto('about:blank');  // it asks for news
     await other.stop();
     fs.rmSync(plain, {recursive: true, force: true});
   }
