@@ -45,7 +45,7 @@ void steps(benchmark::State& state, st::DType dtype) {
 
 }  // namespace
 
-CnnStep::CnnStep(st::DType dtype, const std::string& target) {
+CnnStep::CnnStep(st::DType dtype, const std::string& target, int num_threads) {
   st::set_random_seed(42);
   const Layers layers{dtype};
   images = st::placeholder(st::DType::f32, {-1, 784});
@@ -58,7 +58,8 @@ CnnStep::CnnStep(st::DType dtype, const std::string& target) {
   loss = st::reduce_mean(st::sparse_softmax_cross_entropy_with_logits(
       {.labels = labels, .logits = st::cast(logits, st::DType::f32)}));
   updates = st::CrossShardOptimizer(st::GradientDescentOptimizer(0.01)).minimize(loss);
-  session = std::make_unique<st::Session>(target, st::SessionConfig{.graph = &graph});
+  session = std::make_unique<st::Session>(
+      target, st::SessionConfig{.graph = &graph, .num_threads = num_threads});
   session->run(st::global_variables_initializer());
   batch = random_batch();
 }

@@ -12,7 +12,7 @@ namespace bench {
 // The graph, a session with initialised variables, and one batch. With bf16, the layers compute in
 // bf16; variables and the loss are f32.
 struct CnnStep {
-  explicit CnnStep(st::DType dtype, const std::string& target = "");
+  explicit CnnStep(st::DType dtype, const std::string& target = "", int num_threads = 0);
 
   static constexpr int64_t kBatch = 128;
   st::Graph graph;

@@ -42,6 +42,7 @@ bool serve_objects();
 // Add the rows of one file each. Called once by main.
 void add_bandwidth_figures();
 void add_bucket_figures();
+void add_busy_figures();
 void add_board_figures();
 void add_checkpoint_figures();
 void add_cnn_figures();

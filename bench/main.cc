@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   }
   bench::add_bandwidth_figures();
   bench::add_bucket_figures();
+  bench::add_busy_figures();
   bench::add_board_figures();
   bench::add_checkpoint_figures();
   bench::add_embedding_figures();

@@ -1,7 +1,5 @@
 #include "systole/base/thread_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "systole/base/available_cpus.h"
 #include "systole/base/error.h"
 #include "systole/base/trace.h"
 
@@ -23,12 +22,6 @@ namespace {
 constexpr int64_t kChunksPerThread = 4;  // a late or slow thread then delays a call little
 constexpr int kSlots = 32;               // calls that can share threads at once; more run in place
 constexpr auto kSpinTime = std::chrono::microseconds(50);
-
-int available_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(CPU_COUNT(&set), 1);
-  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
-}
 
 void relax() {
 #if defined(__x86_64__)

@@ -1,5 +1,4 @@
-#include <thread>
-
+#include "systole/base/available_cpus.h"
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -83,7 +82,7 @@ int thread_count(int64_t num_parallel_calls, const StageContext& context) {
   const int wanted = context.autotune_threads > 0 ? context.autotune_threads
                                                   : context.root->options().autotune_threads;
   if (wanted > 0) return wanted;
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return available_cpus();
 }
 
 }  // namespace systole::data

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/data/record_scan.h"
+#include "systole/base/available_cpus.h"
 #include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
@@ -88,7 +88,7 @@ Measured measure(const Pipeline& pipeline, double seconds) {
 
 // The number of files that the pipeline reads in parallel.
 int64_t reading_threads(const Pipeline& pipeline) {
-  const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto cores = int64_t{available_cpus()};
   const int64_t reads = pipeline.parallel_reads == AUTOTUNE ? cores : pipeline.parallel_reads;
   const auto files = static_cast<int64_t>(pipeline.record_files.size());
   return std::max<int64_t>(1, std::min({reads, cores, files}));

@@ -114,8 +114,6 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;
-  program->openmp = std::ranges::any_of(program->kernels,
-                                        [](const auto& kernel) { return kernel->uses_openmp(); });
   program->stats.flops = program_flops(*optimized);
   program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();

@@ -24,7 +24,6 @@ struct CompiledProgram {
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<runtime::StepProfile> steps;  // if compiled with profiling
   std::shared_ptr<const CompiledCode> code;
-  bool openmp = false;  // some kernel runs on OpenMP's threads
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;
   std::string text;                               // the module after all passes

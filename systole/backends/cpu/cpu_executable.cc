@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
-#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/backends/cpu/kernels/run_notes.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
@@ -73,7 +72,6 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   run->context.constants = constants_.data();
   run->context.kernels = program_->kernels.data();
   run->context.pool = pool_.get();
-  run->context.openmp = program_->openmp;
   return run;
 }
 
@@ -210,15 +208,8 @@ void CpuExecutable::call_noted(Run& run) const {
 
 // Programs see denormals as zero, on every thread.
 void CpuExecutable::call_program(Run& run) const {
-  const auto call = [&] {
-    const FlushDenormals flush;
-    program_->code->main()(run.arguments.data(), run.results.data(), run.arena.raw(), &run.context);
-  };
-  if (!program_->openmp) return call();
-  run_with_openmp([&] {
-    const OpenmpFlushDenormals flush(pool_ == nullptr ? 1 : pool_->num_threads());
-    call();
-  });
+  const FlushDenormals flush;
+  program_->code->main()(run.arguments.data(), run.results.data(), run.arena.raw(), &run.context);
 }
 
 Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<const Result> results,

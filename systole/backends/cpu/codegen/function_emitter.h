@@ -181,7 +181,7 @@ class FunctionEmitter {
   // Places of fields in a RunContext, counted in 8 bytes.
   static constexpr uint64_t kNotesSteps = 1;
   static constexpr uint64_t kNotesOps = 2;
-  static constexpr uint64_t kError = 7;
+  static constexpr uint64_t kError = 6;
   void call_notes(uint64_t field, const std::string& name,
                   const std::vector<llvm::Value*>& arguments);
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);

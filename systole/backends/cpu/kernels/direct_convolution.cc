@@ -197,9 +197,6 @@ class DirectConvolution : public Kernel {
     packed_kernel_.give_back(std::move(packed));
   }
 
-  // As all convolutions do: two kinds of threads would wait for each other's CPUs.
-  bool uses_openmp() const override { return true; }
-
  private:
   struct Arrays {
     const float* images;
@@ -284,12 +281,11 @@ bool host_has_direct_convolution() {
 #endif
 }
 
-std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
-                                                       int num_threads) {
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem) {
   const std::optional<DirectSizes> sizes = direct_sizes(problem);
   // Threads share images: there have to be some for each.
   if (!host_has_direct_convolution() || !sizes || sizes->features > kMaxFeatures ||
-      sizes->batch < std::max<int64_t>(kMinImages, num_threads) || !fits_panels(*sizes)) {
+      sizes->batch < kMinImages || !fits_panels(*sizes)) {
     return nullptr;
   }
   return std::make_unique<DirectConvolution>(*sizes);

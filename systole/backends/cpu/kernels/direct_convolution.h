@@ -11,10 +11,9 @@ namespace systole::cpu {
 // Buffers: input, kernel, result; images are channels last. oneDNN multiplies matrices whose inner
 // dimension is the number of features, which is inefficient for one or two: this kernel is 1.15
 // times as fast (benchmark conv.f32.mnist_1.forward). Returns null for other convolutions, for
-// batches of fewer than 8 images or fewer images than threads, and on hosts without AVX-512. The
+// batches of fewer than 8 images, and on hosts without AVX-512. The
 // order of summation does not depend on the number of threads.
-std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
-                                                       int num_threads);
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem);
 
 // Returns whether the host has AVX-512.
 bool host_has_direct_convolution();

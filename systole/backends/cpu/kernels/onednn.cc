@@ -1,9 +1,16 @@
 #include "systole/backends/cpu/kernels/onednn.h"
 
+#include <unordered_map>
 #include <utility>
 
-#include "systole/backends/cpu/kernels/openmp.h"
 #include "systole/base/error.h"
+
+// OpenMP's functions, which oneDNN is built for, by name: other compilers have another <omp.h> or
+// none.
+extern "C" {
+int omp_get_max_threads() noexcept;
+void omp_set_num_threads(int count) noexcept;
+}
 
 namespace systole::cpu {
 
@@ -46,8 +53,6 @@ bool host_multiplies_s8() {
   return host_has(dnnl::cpu_isa::avx512_core_vnni) || host_has(dnnl::cpu_isa::avx2_vnni);
 }
 
-bool host_keeps_sums_whole() { return host_has(dnnl::cpu_isa::avx512_core); }
-
 dnnl::primitive_attr onednn_attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -71,6 +76,13 @@ std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& 
     if (error.status == dnnl_unimplemented) return std::nullopt;
     throw internal_error("oneDNN: {}", error.message);
   }
+}
+
+OnOneThread::OnOneThread() : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
+}
+OnOneThread::~OnOneThread() {
+  if (before_ != 1) omp_set_num_threads(before_);
 }
 
 struct OnednnCall::Frame {
@@ -101,12 +113,12 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
 
 }  // namespace
 
-OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads)
-    : primitive_(std::move(primitive)), operands_(std::move(operands)), num_threads_(num_threads) {
-  idle_ = with_our_errors([&] { return make_frame(); }).release();
+OnednnCall::OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands)
+    : primitive_(std::move(primitive)), operands_(std::move(operands)) {
+  idle_.push_back(with_our_errors([&] { return make_frame(); }));
 }
 
-OnednnCall::~OnednnCall() { delete idle_.load(); }
+OnednnCall::~OnednnCall() = default;
 
 std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   auto frame = std::make_unique<Frame>();
@@ -135,18 +147,29 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   return frame;
 }
 
+std::unique_ptr<OnednnCall::Frame> OnednnCall::take_frame() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Frame> frame = std::move(idle_.back());
+      idle_.pop_back();
+      return frame;
+    }
+  }
+  return make_frame();
+}
+
 void OnednnCall::run(std::span<void* const> pointers) const {
-  std::unique_ptr<Frame> frame(idle_.exchange(nullptr));
-  const OpenmpThreads threads(num_threads_);
+  const OnOneThread alone;
   with_our_errors([&] {
-    if (frame == nullptr) frame = make_frame();
+    std::unique_ptr<Frame> frame = take_frame();
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
     execute(primitive_, frame->stream, frame->list);
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(frame));
   });
-  Frame* none = nullptr;
-  if (idle_.compare_exchange_strong(none, frame.get())) static_cast<void>(frame.release());
 }
 
 }  // namespace systole::cpu

@@ -1,13 +1,12 @@
 // Calls of oneDNN primitives.
 #pragma once
 
-#include <atomic>
 #include <dnnl.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "systole/backends/cpu/kernels/onednn_version.h"
@@ -24,9 +23,6 @@ bool host_multiplies_bf16();
 // Returns whether the host has instructions for 8-bit products (VNNI). Without them oneDNN adds
 // pairs of products in 16 bits, which may saturate, and halves the elements of kernels.
 bool host_multiplies_s8();
-// Returns whether oneDNN keeps the sum of a product of two matrices on one thread, so that it does
-// not depend on the number of threads. Without AVX-512 it splits long sums.
-bool host_keeps_sums_whole();
 // Attributes of every primitive: the caller provides scratch memory. The library's own scratch
 // memory belongs to the thread that created the primitive.
 dnnl::primitive_attr onednn_attributes();
@@ -34,9 +30,23 @@ dnnl::primitive_attr onednn_attributes();
 // become systole::Error INTERNAL.
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
-// A primitive, its memory objects, and the copies between the caller's layouts and those that the
-// primitive prefers. Concurrent calls use separate memory objects. Errors: INTERNAL with the
-// library's message.
+// oneDNN runs on the calling thread alone while this lives: what it creates is for one thread, and
+// what it executes waits for no other. oneDNN's own threads, those of OpenMP, spin while they wait,
+// on cores that somebody may need; loops over its primitives run on our pool instead
+// (onednn_parts.h).
+class OnOneThread {
+ public:
+  OnOneThread();
+  ~OnOneThread();
+  OnOneThread(const OnOneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// A primitive for one thread, its memory objects, and the copies between the caller's layouts and
+// those that the primitive prefers. Concurrent calls use separate memory objects. Errors: INTERNAL
+// with the library's message.
 class OnednnCall {
  public:
   struct Operand {
@@ -47,21 +57,23 @@ class OnednnCall {
 
     bool copied() const { return rank_of(wanted) != 0 && !(wanted == layout); }
   };
-  OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands, int num_threads);
+  // REQUIRES: OnOneThread lives, and lived when the primitive was created.
+  OnednnCall(dnnl::primitive primitive, std::vector<Operand> operands);
   ~OnednnCall();
   OnednnCall(const OnednnCall&) = delete;
 
-  // Takes one pointer per operand, in order.
+  // Takes one pointer per operand, in order. Thread-safe.
   void run(std::span<void* const> pointers) const;
 
  private:
   struct Frame;
   std::unique_ptr<Frame> make_frame() const;
+  std::unique_ptr<Frame> take_frame() const;
 
   dnnl::primitive primitive_;
   std::vector<Operand> operands_;
-  int num_threads_;
-  mutable std::atomic<Frame*> idle_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> idle_;  // guarded by mutex_
 };
 
 }  // namespace systole::cpu

@@ -1,15 +1,15 @@
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "systole/backends/cpu/kernels/convolution_parts.h"
 #include "systole/backends/cpu/kernels/convolution_problem.h"
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn.h"
-#include "systole/backends/cpu/kernels/openmp.h"
+#include "systole/backends/cpu/kernels/onednn_parts.h"
 
 namespace systole::cpu {
 namespace {
@@ -92,23 +92,16 @@ bool copies_pay(const Problem& p) {
   const auto is_one = [](int64_t s) { return s == 1; };
   if (p.form != Problem::Form::kernel_gradient || std::ranges::all_of(p.strides, is_one))
     return false;
-  const auto elements = [](const dnnl::memory::dims& sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
-  };
   const dnnl::memory::dims kernel = sizes_of(p.kernel);
   const auto window = kernel.end() - static_cast<std::ptrdiff_t>(p.strides.size());
   if (std::all_of(window, kernel.end(), is_one)) return false;
-  // Each output element uses the kernel elements of its own feature.
-  const double operations = 2 * elements(sizes_of(p.output)) * elements(kernel) /
-                            static_cast<double>(sizes_of(p.output)[1]);
-  return operations >= kUses * static_cast<double>(p.image.get_size() + p.output.get_size());
+  return operations_of(p) >= kUses * static_cast<double>(p.image.get_size() + p.output.get_size());
 }
 
 // With images where they are if oneDNN has good code for that, else with copies in the layout that
 // it likes: measured, channels-last images in place are mostly as fast as blocked ones, which cost
-// two copies.
-std::optional<Plan> choose_plan(const Problem& p) {
-  const dnnl::memory::desc kernel = any_layout(p.kernel);
+// two copies. The kernel's layout is oneDNN's choice, or that of the parts before.
+std::optional<Plan> choose_plan(const Problem& p, const dnnl::memory::desc& kernel) {
   Layouts choices[] = {{p.image, kernel, p.output},
                        {any_layout(p.image), kernel, any_layout(p.output)}};
   if (copies_pay(p)) std::swap(choices[0], choices[1]);
@@ -123,34 +116,120 @@ std::optional<Plan> choose_plan(const Problem& p) {
   return std::nullopt;
 }
 
-// In the order of the instruction's operands and result.
-std::vector<OnednnCall::Operand> operands_of(const Problem& p, const Layouts& wanted) {
+std::shared_ptr<const OnednnCall> make_call(const Problem& p, const Plan& plan) {
+  const Layouts& l = plan.layouts;
+  const auto operands = [&]() -> std::vector<OnednnCall::Operand> {
+    switch (p.form) {
+      case Problem::Form::forward:
+        return {{DNNL_ARG_SRC, p.image, l.image},
+                {DNNL_ARG_WEIGHTS, l.kernel},
+                {DNNL_ARG_DST, p.output, l.output, true}};
+      case Problem::Form::input_gradient:
+        return {{DNNL_ARG_DIFF_SRC, p.image, l.image, true},
+                {DNNL_ARG_WEIGHTS, l.kernel},
+                {DNNL_ARG_DIFF_DST, p.output, l.output}};
+      default:
+        return {{DNNL_ARG_SRC, p.image, l.image},
+                {DNNL_ARG_DIFF_WEIGHTS, l.kernel},
+                {DNNL_ARG_DIFF_DST, p.output, l.output}};
+    }
+  };
+  return std::make_shared<OnednnCall>(plan.primitive, operands());
+}
+
+// The kernel's buffers: input, kernel, result.
+struct BufferNumbers {
+  int image, kernel, output;
+};
+BufferNumbers buffer_numbers(const Problem& p) {
   switch (p.form) {
     case Problem::Form::forward:
-      return {{DNNL_ARG_SRC, p.image, wanted.image},
-              {DNNL_ARG_WEIGHTS, p.kernel, wanted.kernel},
-              {DNNL_ARG_DST, p.output, wanted.output, true}};
+      return {.image = 0, .kernel = 1, .output = 2};
     case Problem::Form::input_gradient:
-      return {{DNNL_ARG_DIFF_DST, p.output, wanted.output},
-              {DNNL_ARG_WEIGHTS, p.kernel, wanted.kernel},
-              {DNNL_ARG_DIFF_SRC, p.image, wanted.image, true}};
+      return {.image = 2, .kernel = 1, .output = 0};
     default:
-      return {{DNNL_ARG_SRC, p.image, wanted.image},
-              {DNNL_ARG_DIFF_DST, p.output, wanted.output},
-              {DNNL_ARG_DIFF_WEIGHTS, p.kernel, wanted.kernel, true}};
+      return {.image = 0, .kernel = 2, .output = 1};
   }
 }
 
-class ConvolutionKernel : public Kernel {
- public:
-  ConvolutionKernel(const Problem& problem, const Plan& plan, int num_threads)
-      : call_(plan.primitive, operands_of(problem, plan.layouts), num_threads) {}
-  void run(std::span<void* const> buffers, RunContext&) const override { call_.run(buffers); }
-  bool uses_openmp() const override { return true; }
-
- private:
-  OnednnCall call_;
+// The parts of a convolution, whose calls read or write the kernel in one layout.
+struct Parts {
+  std::vector<OnednnPart> list;
+  dnnl::memory::desc kernel;
 };
+
+// nullopt if oneDNN has only its reference loops for one.
+std::optional<Parts> plan_parts(const Problem& p, int64_t count) {
+  const OnOneThread alone;
+  const BufferNumbers buffers = buffer_numbers(p);
+  Parts result;
+  std::map<std::vector<dnnl::memory::dims>, std::shared_ptr<const OnednnCall>> calls;
+  for (const ConvolutionPart& part : cut_convolution(p, count)) {
+    const Problem& q = part.problem;
+    auto& call = calls[{sizes_of(q.image), sizes_of(q.output), q.low, q.high}];
+    if (call == nullptr) {
+      const auto plan = choose_plan(q, calls.size() == 1 ? any_layout(p.kernel) : result.kernel);
+      if (!plan) return std::nullopt;
+      result.kernel = plan->layouts.kernel;
+      call = make_call(q, *plan);
+    }
+    result.list.push_back({.call = call,
+                           .operands = {{.buffer = buffers.image, .offset = part.image_offset},
+                                        {.buffer = buffers.kernel},
+                                        {.buffer = buffers.output, .offset = part.output_offset}}});
+  }
+  return result;
+}
+
+// The kernel is copied once for all parts, if they want another layout of it.
+OnednnWork read_kernel(const Problem& p, Parts parts, int num_threads) {
+  OnednnWork work;
+  if (!(parts.kernel == p.kernel)) {
+    const PartOperand from{.buffer = buffer_numbers(p).kernel};
+    work.before = copy_parts(p.kernel, from, parts.kernel, {}, num_threads);
+    work.scratch_bytes = static_cast<int64_t>(parts.kernel.get_size());
+    for (OnednnPart& part : parts.list) part.operands[1] = {};
+  }
+  work.parts = std::move(parts.list);
+  return work;
+}
+
+// The gradients of the parts are added up, and copied if they have another layout than the result.
+OnednnWork write_kernel(const Problem& p, Parts parts, int num_threads) {
+  OnednnWork work;
+  const PartOperand result{.buffer = buffer_numbers(p).kernel};
+  const bool copied = !(parts.kernel == p.kernel);
+  const auto bytes = static_cast<int64_t>(parts.kernel.get_size());
+  if (parts.list.size() > 1 || copied) {
+    for (OnednnPart& part : parts.list) {
+      part.operands[1] = {.offset = work.scratch_bytes};
+      work.scratch_bytes += bytes;
+    }
+  }
+  if (parts.list.size() > 1) {
+    work.sums = PartialSums{.first = {},
+                            .result = copied ? PartOperand{} : result,
+                            .count = static_cast<int64_t>(parts.list.size()),
+                            .elements = bytes / static_cast<int64_t>(sizeof(float))};
+  }
+  if (copied) work.after = copy_parts(parts.kernel, {}, p.kernel, result, num_threads);
+  work.parts = std::move(parts.list);
+  return work;
+}
+
+// How many parts. Those of a kernel's gradient each have a gradient of their own, which are added
+// up: how many does not depend on the number of threads, which therefore changes no result.
+int64_t parts_wanted(const Problem& p, int num_threads) {
+  constexpr int64_t kMaxSums = 32;
+  constexpr int64_t kMaxSumBytes = int64_t{64} << 20;
+  constexpr double kMinUses = 400;  // operations for each byte of a part's gradient
+  if (p.form != Problem::Form::kernel_gradient) return max_parts(operations_of(p), num_threads);
+  const auto bytes = static_cast<int64_t>(p.kernel.get_size());
+  const double most =
+      operations_of(p) / std::max(kMinUses * static_cast<double>(bytes), 4 * kMinOperations);
+  return std::clamp<int64_t>(static_cast<int64_t>(most), 1,
+                             std::clamp<int64_t>(kMaxSumBytes / bytes, 1, kMaxSums));
+}
 
 }  // namespace
 
@@ -163,15 +242,20 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
 std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
   if (type_of(problem.image) == dnnl::memory::data_type::s8) {
     if (!host_multiplies_s8()) return nullptr;
-    const OpenmpThreads threads(num_threads);
-    const std::optional<Plan> plan = choose_plan(problem);
-    return plan ? std::make_unique<ConvolutionKernel>(problem, *plan, num_threads) : nullptr;
+  } else if (auto direct = make_direct_convolution_kernel(problem)) {
+    return direct;
   }
-  if (auto direct = make_direct_convolution_kernel(problem, num_threads)) return direct;
-  const OpenmpThreads threads(num_threads);
-  const std::optional<Plan> plan = choose_plan(problem);
-  if (!plan) return nullptr;
-  return std::make_unique<ConvolutionKernel>(problem, *plan, num_threads);
+  Problem p = problem;
+  const bool writes_kernel = p.form == Problem::Form::kernel_gradient;
+  const int64_t count = parts_wanted(p, num_threads);
+  // Parts of sums are added up in f32.
+  if (writes_kernel && count > 1)
+    p.kernel =
+        dnnl::memory::desc(sizes_of(p.kernel), dnnl::memory::data_type::f32, strides_of(p.kernel));
+  std::optional<Parts> parts = plan_parts(p, count);
+  if (!parts) return nullptr;
+  return make_parts_kernel(writes_kernel ? write_kernel(problem, std::move(*parts), num_threads)
+                                         : read_kernel(problem, std::move(*parts), num_threads));
 }
 
 }  // namespace systole::cpu

@@ -1,9 +1,11 @@
 #include "systole/backends/cpu/kernels/onednn_dot.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "systole/backends/cpu/kernels/onednn.h"
-#include "systole/backends/cpu/kernels/openmp.h"
+#include "systole/backends/cpu/kernels/onednn_parts.h"
 #include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
@@ -74,16 +76,169 @@ bool dot_supported(DType lhs, DType rhs, DType result) {
   return lhs == DType::s8 && result == DType::s32 && host_multiplies_s8();
 }
 
-class DotKernel : public Kernel {
+// A product of matrices, [batch..., rows, depth] by [batch..., depth, columns].
+struct Product {
+  Product(dnnl::memory::desc lhs_layout, dnnl::memory::desc rhs_layout,
+          dnnl::memory::desc result_layout)
+      : lhs(std::move(lhs_layout)), rhs(std::move(rhs_layout)), result(std::move(result_layout)) {
+    const dnnl::memory::dims sizes = sizes_of(result);
+    row_axis = sizes.size() - 2;
+    batch_axis = static_cast<size_t>(std::ranges::max_element(sizes.begin(), sizes.end() - 2) -
+                                     sizes.begin());
+    batch = row_axis == 0 ? 1 : sizes[batch_axis];
+    rows = sizes[row_axis];
+    columns = sizes[row_axis + 1];
+    depth = sizes_of(lhs)[row_axis + 1];
+    operations = 2 * static_cast<double>(depth);
+    for (const int64_t size : sizes) operations *= static_cast<double>(size);
+  }
+
+  dnnl::memory::desc lhs, rhs, result;
+  size_t row_axis;
+  size_t batch_axis;  // the longest, if there is one
+  int64_t batch, rows, columns, depth;
+  double operations;
+};
+
+// Into how many parts each of the product's axes is cut.
+struct Cuts {
+  int64_t batch = 1, rows = 1, columns = 1, depth = 1;
+
+  int64_t count() const { return batch * rows * columns * depth; }
+};
+
+// A part of an axis of `size`: pieces of equal size, but for the last, at multiples of `step`.
+struct Piece {
+  int64_t begin, size;
+};
+std::vector<Piece> cut(int64_t size, int64_t parts, int64_t step) {
+  const int64_t each = std::max((size / step + parts - 1) / parts * step, std::min(size, step));
+  std::vector<Piece> result;
+  for (int64_t begin = 0; begin < size; begin += each)
+    result.push_back({begin, std::min(each, size - begin)});
+  return result;
+}
+
+// Each cut of rows packs the right operand once more, each of columns the left one, so that there
+// are few of them, in the longer axis. oneDNN adds up small results in another order than their
+// parts, so that those are cut in depth, whatever the number of threads: it changes no result.
+Cuts choose_cuts(const Product& p, int num_threads) {
+  constexpr int64_t kMinSide = 64;
+  constexpr int64_t kSmallSide = 384;
+  constexpr int64_t kMinDepth = 512;
+  constexpr int64_t kMaxSums = 8;
+  Cuts cuts;
+  const int64_t longest = std::max(p.rows, p.columns);
+  const bool is_f32 = type_of(p.result) == dnnl::memory::data_type::f32;
+  if (p.row_axis == 0 && longest <= kSmallSide && p.depth >= 2 * kMinDepth && is_f32) {
+    const auto most = static_cast<int64_t>(p.operations / kMinOperations);
+    const int64_t pieces = p.depth / std::max(kMinDepth, 2 * longest);
+    cuts.depth = std::clamp<int64_t>(std::min(pieces, most), 1, kMaxSums);
+    return cuts;
+  }
+  const int64_t most = max_parts(p.operations, num_threads);
+  cuts.batch = std::min(p.batch, most);
+  const int64_t wanted = std::min<int64_t>(most, num_threads);
+  while (cuts.count() < wanted) {
+    const int64_t rows = p.rows / cuts.rows;
+    const int64_t columns = p.columns / cuts.columns;
+    if (std::max(rows, columns) < 2 * kMinSide) break;
+    ++(rows >= columns ? cuts.rows : cuts.columns);
+  }
+  return cuts;
+}
+
+// A rectangle of a matrix, or of some of a batch.
+struct Rectangle {
+  Piece batch, rows, columns;
+};
+
+dnnl::memory::desc layout_of(const Product& p, const dnnl::memory::desc& whole,
+                             const Rectangle& part) {
+  dnnl::memory::dims sizes = sizes_of(whole);
+  if (p.row_axis > 0) sizes[p.batch_axis] = part.batch.size;
+  sizes[p.row_axis] = part.rows.size;
+  sizes[p.row_axis + 1] = part.columns.size;
+  return dnnl::memory::desc(sizes, type_of(whole), strides_of(whole));
+}
+
+int64_t offset_of(const Product& p, const dnnl::memory::desc& whole, const Rectangle& part) {
+  const dnnl::memory::dims strides = strides_of(whole);
+  const int64_t elements = (p.row_axis > 0 ? part.batch.begin * strides[p.batch_axis] : 0) +
+                           part.rows.begin * strides[p.row_axis] +
+                           part.columns.begin * strides[p.row_axis + 1];
+  return elements * static_cast<int64_t>(dnnl::memory::data_type_size(type_of(whole)));
+}
+
+// The calls of the parts: parts of equal size share one.
+class DotCalls {
  public:
-  DotKernel(dnnl::primitive primitive, std::vector<OnednnCall::Operand> operands, int num_threads)
-      : call_(std::move(primitive), std::move(operands), num_threads) {}
-  void run(std::span<void* const> buffers, RunContext&) const override { call_.run(buffers); }
-  bool uses_openmp() const override { return true; }
+  std::shared_ptr<const OnednnCall> get(const dnnl::memory::desc& lhs,
+                                        const dnnl::memory::desc& rhs,
+                                        const dnnl::memory::desc& result) {
+    std::shared_ptr<const OnednnCall>& call = calls_[{sizes_of(lhs), sizes_of(rhs)}];
+    if (call != nullptr) return call;
+    const auto primitive = try_make([&] {
+      return dnnl::matmul(
+          describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), lhs, rhs, result));
+    });
+    if (!primitive) return nullptr;
+    call = std::make_shared<OnednnCall>(
+        *primitive, std::vector<OnednnCall::Operand>{
+                        {DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, rhs}, {DNNL_ARG_DST, result}});
+    return call;
+  }
 
  private:
-  OnednnCall call_;
+  std::map<std::pair<dnnl::memory::dims, dnnl::memory::dims>, std::shared_ptr<const OnednnCall>>
+      calls_;
 };
+
+// All that the cuts give.
+std::vector<std::pair<Rectangle, Piece>> cut_up(const Product& p, const Cuts& cuts) {
+  constexpr int64_t kStep = 16;  // of rows and columns: whole vectors
+  std::vector<std::pair<Rectangle, Piece>> result;
+  for (const Piece& batch : cut(p.batch, cuts.batch, 1)) {
+    for (const Piece& rows : cut(p.rows, cuts.rows, kStep)) {
+      for (const Piece& columns : cut(p.columns, cuts.columns, kStep)) {
+        for (const Piece& depth : cut(p.depth, cuts.depth, 1))
+          result.push_back({{batch, rows, columns}, depth});
+      }
+    }
+  }
+  return result;
+}
+
+// Returns nullptr if oneDNN has no implementation.
+std::unique_ptr<Kernel> make_product_kernel(const Product& p, const Cuts& cuts) {
+  const OnOneThread alone;
+  OnednnWork work;
+  DotCalls calls;
+  const auto result_bytes = static_cast<int64_t>(p.result.get_size());
+  const bool sums = cuts.depth > 1;  // each part then has the whole result
+  for (const auto& [part, depth] : cut_up(p, cuts)) {
+    const Rectangle lhs{part.batch, part.rows, depth};
+    const Rectangle rhs{part.batch, depth, part.columns};
+    auto call =
+        calls.get(layout_of(p, p.lhs, lhs), layout_of(p, p.rhs, rhs), layout_of(p, p.result, part));
+    if (call == nullptr) return nullptr;
+    const PartOperand result =
+        sums ? PartOperand{.offset = work.scratch_bytes}
+             : PartOperand{.buffer = 2, .offset = offset_of(p, p.result, part)};
+    if (sums) work.scratch_bytes += result_bytes;
+    work.parts.push_back({.call = std::move(call),
+                          .operands = {{.buffer = 0, .offset = offset_of(p, p.lhs, lhs)},
+                                       {.buffer = 1, .offset = offset_of(p, p.rhs, rhs)},
+                                       result}});
+  }
+  if (sums) {
+    work.sums = PartialSums{.first = {},
+                            .result = {.buffer = 2},
+                            .count = static_cast<int64_t>(work.parts.size()),
+                            .elements = result_bytes / static_cast<int64_t>(sizeof(float))};
+  }
+  return make_parts_kernel(std::move(work));
+}
 
 }  // namespace
 
@@ -131,17 +286,8 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
-  const OpenmpThreads threads(num_threads);
-  const auto primitive = try_make([&] {
-    return dnnl::matmul(
-        describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), *lhs, *rhs, result));
-  });
-  if (!primitive) return nullptr;
-  return std::make_unique<DotKernel>(
-      *primitive,
-      std::vector<OnednnCall::Operand>{
-          {DNNL_ARG_SRC, *lhs}, {DNNL_ARG_WEIGHTS, *rhs}, {DNNL_ARG_DST, result}},
-      num_threads);
+  const Product p(*lhs, *rhs, result);
+  return make_product_kernel(p, choose_cuts(p, num_threads));
 }
 
 }  // namespace systole::cpu

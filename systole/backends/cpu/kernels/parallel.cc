@@ -1,7 +1,6 @@
 #include "systole/backends/cpu/kernels/parallel.h"
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
-#include "systole/backends/cpu/kernels/openmp.h"
 
 namespace systole::cpu {
 namespace {
@@ -23,8 +22,6 @@ void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, Thread
                      void* frame) {
   if (context.pool == nullptr) {
     body(frame, 0, n);
-  } else if (context.openmp) {
-    openmp_parallel_for(context.pool->num_threads(), n, grain, body, frame);
   } else {
     PoolLoop loop{.body = body, .frame = frame};
     context.pool->parallel_for(n, grain, &run_flushed, &loop);

@@ -8,8 +8,7 @@
 
 namespace systole::cpu {
 
-// ThreadPool::parallel_for on the program's threads: the pool's, or OpenMP's (openmp.h), with
-// denormals flushed. `body` must not throw.
+// ThreadPool::parallel_for on the program's threads, with denormals flushed.
 void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, ThreadPool::RangeFn body,
                      void* frame);
 // The same with any callable body(begin, end).

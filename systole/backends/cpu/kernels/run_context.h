@@ -27,8 +27,6 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
-  // Whether it runs on OpenMP's threads (openmp.h) instead of the pool's.
-  virtual bool uses_openmp() const { return false; }
 };
 
 // Number of runs of one step and their total time.
@@ -47,7 +45,6 @@ struct RunContext {
   RunNotes* notes = nullptr;
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
-  bool openmp = false;         // loops run on as many OpenMP threads as the pool has
   std::exception_ptr error;    // the first that a kernel threw
   // Of a program that started sums over processes, which a failed run does not finish.
   runtime::ProcessGroup* processes = nullptr;

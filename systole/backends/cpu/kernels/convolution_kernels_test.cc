@@ -1,9 +1,10 @@
-#include "systole/backends/cpu/kernels/direct_convolution.h"
-
+// Convolutions by kernels of this backend and by oneDNN's in parts, against plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "systole/backends/cpu/kernels/convolution_parts.h"
+#include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/base/random.h"
 
@@ -121,7 +122,7 @@ constexpr DirectLayer kDirectLayers[] = {
 TEST(DirectConvolution, IsThePlainLoops) {
   if (!host_has_direct_convolution()) GTEST_SKIP() << "this host has no AVX-512";
   for (const DirectLayer& layer : kDirectLayers) {
-    const auto kernel = make_direct_convolution_kernel(problem_of(layer), 3);
+    const auto kernel = make_direct_convolution_kernel(problem_of(layer));
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
   }
@@ -144,7 +145,7 @@ constexpr DirectLayer kOtherLayers[] = {
 
 TEST(ConvolutionKernel, IsThePlainLoops) {
   for (const DirectLayer& layer : kOtherLayers) {
-    EXPECT_EQ(make_direct_convolution_kernel(problem_of(layer), 3), nullptr);
+    EXPECT_EQ(make_direct_convolution_kernel(problem_of(layer)), nullptr);
     const auto kernel = make_convolution_kernel(problem_of(layer), 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
@@ -153,11 +154,76 @@ TEST(ConvolutionKernel, IsThePlainLoops) {
 
 TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {
   DirectLayer wide{Form::forward, 8, 16, 14, 14, 32, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide), 3), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(wide)), nullptr);
   DirectLayer one_image{Form::forward, 1, 1, 14, 14, 32, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image), 3), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image)), nullptr);
   DirectLayer odd_features{Form::forward, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
-  EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features), 3), nullptr);
+  EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features)), nullptr);
+}
+
+constexpr Form kForms[] = {Form::forward, Form::input_gradient, Form::kernel_gradient};
+
+// One image, which is cut into rows, and several; strides that leave rows out, a window larger than
+// a part's rows, and a cut whose last part is short.
+constexpr DirectLayer kCutLayers[] = {
+    {Form::forward, 1, 32, 17, 16, 64, 3, 1, 1, 17, 16},
+    {Form::forward, 1, 16, 33, 30, 48, 5, 2, 2, 17, 15},
+    {Form::forward, 1, 24, 40, 40, 64, 2, 3, 0, 13, 13},
+    {Form::forward, 1, 16, 12, 40, 32, 9, 1, 4, 12, 40},
+    {Form::forward, 5, 32, 14, 14, 64, 3, 1, 1, 14, 14},
+    {Form::forward, 2, 32, 14, 14, 64, 7, 2, 3, 7, 7},
+};
+
+TEST(ConvolutionParts, MakeUpTheWhole) {
+  for (DirectLayer layer : kCutLayers) {
+    for (const Form form : kForms) {
+      layer.form = form;
+      for (const int threads : {1, 2, 8}) {
+        const auto kernel = make_convolution_kernel(problem_of(layer), threads);
+        ASSERT_NE(kernel, nullptr);
+        expect_plain_loops(*kernel, layer);
+      }
+    }
+  }
+}
+
+TEST(ConvolutionParts, AreCutFromImagesThenRows) {
+  const auto parts_of = [](const DirectLayer& layer, int64_t count) {
+    return cut_convolution(problem_of(layer), count).size();
+  };
+  EXPECT_EQ(parts_of(kCutLayers[4], 3), 3U);
+  EXPECT_EQ(parts_of(kCutLayers[4], 1), 1U);
+  EXPECT_EQ(parts_of(kCutLayers[4], 16), 15U);
+  EXPECT_EQ(parts_of(kCutLayers[0], 4), 4U);
+}
+
+// Sums of any numbers have the same terms in the same order.
+TEST(ConvolutionParts, GiveTheSameResultForAnyNumberOfThreads) {
+  for (DirectLayer layer : kCutLayers) {
+    for (const Form form : kForms) {
+      layer.form = form;
+      Operands want(layer);
+      for (const int threads : {1, 2, 3, 8}) {
+        const auto kernel = make_convolution_kernel(problem_of(layer), threads);
+        ASSERT_NE(kernel, nullptr);
+        Operands got(layer);
+        RandomStream random(11);
+        for (Tensor* t : got.in_order(form)) {
+          for (float& x : t->data<float>()) x = static_cast<float>(random.next_uniform()) - 0.3F;
+        }
+        std::vector<void*> buffers;
+        for (Tensor* t : got.in_order(form)) buffers.push_back(t->raw());
+        ThreadPool pool(threads);
+        RunContext context;
+        context.pool = &pool;
+        kernel->run(buffers, context);
+        if (threads == 1) want = got;
+        EXPECT_TRUE(got.in_order(form)[2]->identical(*want.in_order(form)[2]))
+            << layer.window << " " << layer.batch << " " << static_cast<int>(form) << " "
+            << threads;
+      }
+    }
+  }
 }
 
 }  // namespace

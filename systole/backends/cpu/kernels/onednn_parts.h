@@ -1,0 +1,61 @@
+// An operation of oneDNN that the threads of the pool share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "systole/backends/cpu/kernels/idle_memory.h"
+#include "systole/backends/cpu/kernels/onednn.h"
+#include "systole/backends/cpu/kernels/run_context.h"
+
+namespace systole::cpu {
+
+// Where an operand of a part begins: at `offset` bytes in the kernel's buffer of that number, or in
+// its scratch memory.
+struct PartOperand {
+  static constexpr int kScratch = -1;
+  int buffer = kScratch;
+  int64_t offset = 0;
+};
+
+// A call on one thread. Several parts may have one call.
+struct OnednnPart {
+  std::shared_ptr<const OnednnCall> call;
+  std::vector<PartOperand> operands;  // in the order of the call's
+};
+
+// Arrays of f32 that lie one behind the other from `first` on, and become one array of their sums.
+struct PartialSums {
+  PartOperand first;
+  PartOperand result;  // may be `first`
+  int64_t count = 0;   // of arrays
+  int64_t elements = 0;
+};
+
+// What a kernel does, in this order. The parts of one list are independent of each other.
+struct OnednnWork {
+  std::vector<OnednnPart> before;  // copies of operands that all parts read
+  std::vector<OnednnPart> parts;
+  std::optional<PartialSums> sums;
+  std::vector<OnednnPart> after;  // copies of the sums
+  int64_t scratch_bytes = 0;
+};
+
+std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work);
+
+// Returns copies of `from` to `to`, of one size, whose pieces along the first axis are independent.
+// A type may differ.
+std::vector<OnednnPart> copy_parts(const dnnl::memory::desc& from, PartOperand source,
+                                   const dnnl::memory::desc& to, PartOperand target,
+                                   int num_threads);
+
+// The fewest floating-point operations of a part. Waking a thread costs microseconds, and more
+// where the machine is busy.
+inline constexpr double kMinOperations = 1e6;
+
+// Returns into how many parts so many floating-point operations are split for these threads.
+int64_t max_parts(double operations, int num_threads);
+
+}  // namespace systole::cpu
