@@ -101,7 +101,7 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
   Figures figures;
   runtime::Client& client = backend(options.backend);
   const std::vector<Tensor> arguments = random_arguments(module, options.seed);
-  const auto executable = client.compile(module, {.num_threads = options.threads});
+  auto executable = client.compile(module, {.num_threads = options.threads});
   figures.stats = executable->stats();
   seconds_of_run(*executable, arguments);
   const double once = seconds_of_run(*executable, arguments);
@@ -111,6 +111,7 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
                                                      double{kMaxRuns}));
   for (int i = 0; i < runs; ++i) figures.seconds.push_back(seconds_of_run(*executable, arguments));
   std::ranges::sort(figures.seconds);
+  executable.reset();  // and its memory, which the next one needs as much of
   const auto profiled = client.compile(module, {.num_threads = options.threads, .profile = true});
   take_steps(*profiled, arguments, std::min(runs, 100), figures);
   const int cores = options.threads > 0 ? options.threads : profile::num_cores();

@@ -7,10 +7,11 @@ namespace systole::hlo {
 const RuleIndex& all_rules() {
   static const RuleIndex kIndex = [] {
     RuleIndex index;
-    for (const auto rules : {canonical_rules(), identity_rules(), arithmetic_rules(), logic_rules(),
-                             convert_rules(), broadcast_rules(), reshape_rules(), transpose_rules(),
-                             slice_rules(), dynamic_slice_rules(), concatenate_rules(),
-                             reduce_rules(), dot_rules(), control_flow_rules()}) {
+    for (const auto rules :
+         {canonical_rules(), identity_rules(), arithmetic_rules(), logic_rules(), convert_rules(),
+          broadcast_rules(), reshape_rules(), transpose_rules(), slice_rules(),
+          dynamic_slice_rules(), concatenate_rules(), reduce_rules(), dot_rules(),
+          convolution_rules(), control_flow_rules()}) {
       index.add(rules);
     }
     return index;

@@ -37,7 +37,7 @@ TEST(HostilePrograms, DoublingCallsAreRefused) {
     verify(*module);
     EXPECT_THAT(error_of([&] { optimize(*module); }),
                 AllOf(HasSubstr("RESOURCE_EXHAUSTED: inline_calls: ops at a time, got "),
-                      HasSubstr(" of a program that had "), HasSubstr(", in function 'f")));
+                      HasSubstr(" of a program that had "), HasSubstr(", in function 'main'")));
   }
 }
 

@@ -1,6 +1,7 @@
-// Replaces every `call` and `composite` by the body of the called function, innermost calls first.
-// Leaves calls of unknown functions and recursions (which the verifier rejects) alone. Keeps the
-// functions; dce removes unused ones.
+// Replaces every `call` and `composite` of the main function, and of functions that nothing calls
+// or that an instruction such as custom_call names, by the body of the called function. Leaves
+// calls of unknown functions alone, and programs with recursions, which the verifier rejects. Keeps
+// the functions; dce removes unused ones.
 #pragma once
 
 #include "systole/hlo/passes/pass.h"

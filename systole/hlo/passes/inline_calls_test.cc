@@ -77,5 +77,29 @@ TEST(InlineCalls, LeavesRecursionToTheVerifier) {
   EXPECT_FALSE(InlineCalls().run(module));
 }
 
+// A pass over callees first makes n * n / 2 copies, which the budget of passes refuses.
+TEST(InlineCalls, MakesEachInstructionOfDeepCallsOnce) {
+  constexpr int kDepth = 3000;
+  Module module;
+  add_function(module, "f0", [](Builder& b, Value x, Value y) {
+    return std::vector<Value>{b.add(x, y), y};
+  });
+  for (int i = 1; i < kDepth; ++i) {
+    add_function(module, fmt::format("f{}", i), [&](Builder& b, Value x, Value y) {
+      Instruction* inner = call(b, fmt::format("f{}", i - 1), b.negate(x), y);
+      return std::vector<Value>{b.add(inner->result(0), y), inner->result(1)};
+    });
+  }
+  add_function(module, "main", [](Builder& b, Value x, Value y) {
+    return std::vector<Value>{call(b, fmt::format("f{}", kDepth - 1), x, y)->result(0)};
+  });
+  int made = module.entry().num_instructions();
+  EXPECT_TRUE(InlineCalls().run(module));
+  made = module.entry().num_instructions() - made;
+  EXPECT_EQ(made, 2 * kDepth - 2);
+  EXPECT_EQ(module.find_function("f2")->num_instructions(), 6) << "keeps its call";
+  verify(module);
+}
+
 }  // namespace
 }  // namespace systole::hlo

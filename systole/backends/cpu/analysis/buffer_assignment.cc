@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/interval_index.h"
 #include "systole/backends/cpu/sizes.h"
 #include "systole/base/error.h"
 
@@ -329,19 +330,23 @@ void BufferPlanner::place() {
     in_arena.push_back(&buffer);
   }
   std::ranges::stable_sort(in_arena, std::ranges::greater(), &Buffer::bytes);
-  std::vector<const Buffer*> placed;  // sorted by offset
+  const auto place_at = [&](Buffer& buffer, int64_t offset) {
+    buffer.fixed = Slice{Memory::temp, 0, offset, buffer.bytes};
+    out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer.bytes));
+  };
+  IntervalIndex<const Buffer*> placed(liveness_.last_time());
   for (Buffer* buffer : in_arena) {
-    int64_t offset = 0;
-    for (const Buffer* other : placed) {
-      if (options_.reuse && !overlap(buffer->lifetime, other->lifetime)) continue;
-      if (offset + buffer->bytes <= other->fixed->offset) break;
-      offset = std::max(offset, aligned(other->fixed->offset + other->fixed->bytes));
+    int64_t offset = options_.reuse ? 0 : out_.temp_bytes_;
+    if (options_.reuse) {
+      std::vector<const Buffer*> others = placed.overlapping(buffer->lifetime);
+      std::ranges::sort(others, {}, [](const Buffer* b) { return b->fixed->offset; });
+      for (const Buffer* other : others) {
+        if (offset + buffer->bytes <= other->fixed->offset) break;
+        offset = std::max(offset, aligned(other->fixed->offset + other->fixed->bytes));
+      }
+      placed.add(buffer->lifetime, buffer);
     }
-    buffer->fixed = Slice{Memory::temp, 0, offset, buffer->bytes};
-    out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer->bytes));
-    const auto at = std::ranges::upper_bound(placed, offset, {},
-                                             [](const Buffer* b) { return b->fixed->offset; });
-    placed.insert(at, buffer);
+    place_at(*buffer, offset);
   }
   for (const Buffer& buffer : buffers_) {
     for (const Value& value : buffer.values) {

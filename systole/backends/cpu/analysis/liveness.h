@@ -32,6 +32,8 @@ class Liveness {
   void extend(hlo::Value value, Interval interval) { add_interval(lifetimes_.at(value), interval); }
   // The begin and end of an instruction; equal unless it has nested programs.
   Interval run(const hlo::Instruction& instruction) const { return runs_.at(&instruction); }
+  // The end of the last lifetime is not after it.
+  int last_time() const { return now_; }
   // All instructions, ordered by time.
   const std::vector<const hlo::Instruction*>& program() const { return program_; }
 

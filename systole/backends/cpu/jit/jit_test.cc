@@ -11,7 +11,6 @@
 namespace systole::cpu {
 namespace {
 
-using systole::testing::error_of;
 using ::testing::HasSubstr;
 
 // A function of many instructions, so that a module of several is compiled in parts. It calls
@@ -70,7 +69,7 @@ TEST(Jit, RefusesCodeWithAMissingFunction) {
   };
   for (int i = 0; i < 3; ++i) {
     for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
-      const std::string error = error_of([&] {
+      const std::string error = systole::testing::error_of([&] {
         jit->compile([](llvm::Module& module) { fill_module(module, "no_such_function"); },
                      options(threads));
       });

@@ -59,13 +59,18 @@ dnnl::primitive_attr onednn_attributes() {
   return attributes;
 }
 
+Error error_of_onednn(const dnnl::error& error) {
+  const Code code = error.status == dnnl_out_of_memory ? Code::resource_exhausted : Code::internal;
+  return make_error(code, "oneDNN: {}", error.message);
+}
+
 // What `make` returns.
 template <class Make>
 static auto with_our_errors(Make&& make) {
   try {
     return make();
   } catch (const dnnl::error& error) {
-    throw internal_error("oneDNN: {}", error.message);
+    throw error_of_onednn(error);
   }
 }
 
@@ -74,7 +79,7 @@ std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& 
     return make();
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_unimplemented) return std::nullopt;
-    throw internal_error("oneDNN: {}", error.message);
+    throw error_of_onednn(error);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/base/dtype.h"
+#include "systole/base/error.h"
 #include "systole/base/shape.h"
 
 namespace systole::cpu {
@@ -26,8 +27,10 @@ bool host_multiplies_s8();
 // Attributes of every primitive: the caller provides scratch memory. The library's own scratch
 // memory belongs to the thread that created the primitive.
 dnnl::primitive_attr onednn_attributes();
-// Returns the result of `make`, or nullopt if oneDNN has no implementation. Other oneDNN errors
-// become systole::Error INTERNAL.
+// Returns oneDNN's error as ours: RESOURCE_EXHAUSTED if memory was missing, else INTERNAL.
+Error error_of_onednn(const dnnl::error& error);
+// Returns the result of `make`, or nullopt if oneDNN has no implementation. Errors:
+// error_of_onednn().
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
 // oneDNN runs on the calling thread alone while this lives: what it creates is for one thread, and
@@ -45,8 +48,8 @@ class OnOneThread {
 };
 
 // A primitive for one thread, its memory objects, and the copies between the caller's layouts and
-// those that the primitive prefers. Concurrent calls use separate memory objects. Errors: INTERNAL
-// with the library's message.
+// those that the primitive prefers. Concurrent calls use separate memory objects. Errors:
+// error_of_onednn().
 class OnednnCall {
  public:
   struct Operand {

@@ -18,6 +18,7 @@ std::span<const Rule> dynamic_slice_rules();  // slices and gathers at constants
 std::span<const Rule> concatenate_rules();    // concatenate, pad
 std::span<const Rule> reduce_rules();         // reduce, reduce_window, sort
 std::span<const Rule> dot_rules();            // dot_general
+std::span<const Rule> convolution_rules();    // convolution
 std::span<const Rule> control_flow_rules();   // if, case, while
 
 // All tables.
