@@ -11,31 +11,28 @@
 namespace systole::cpu {
 namespace {
 
-using Problem = ConvolutionProblem;
-using Desc = dnnl::memory::desc;
-
 constexpr size_t kRows = 2;  // the axis of rows in an image and an output
 
 // Part of an axis.
-struct Range {
+struct AxisRange {
   int64_t begin, end;
   int64_t size() const { return end - begin; }
 };
 
 struct Cut {
-  Range images;       // of the batch
-  Range image_rows;   // of the image
-  Range output_rows;  // of the output
+  AxisRange images;       // of the batch
+  AxisRange image_rows;   // of the image
+  AxisRange output_rows;  // of the output
 };
 
-int64_t window_rows(const Problem& p) {
+int64_t window_rows(const ConvolutionProblem& p) {
   const auto sizes = sizes_of(p.kernel);
   const int64_t rows = sizes[sizes.size() - p.strides.size()];
   return (rows - 1) * (p.dilations[0] + 1) + 1;
 }
 
 // The image's rows that the windows of these output rows lie on.
-Range rows_under(const Problem& p, Range outputs) {
+AxisRange rows_under(const ConvolutionProblem& p, AxisRange outputs) {
   const int64_t height = sizes_of(p.image)[kRows];
   const int64_t begin = std::clamp<int64_t>(outputs.begin * p.strides[0] - p.low[0], 0, height);
   const int64_t end = (outputs.end - 1) * p.strides[0] - p.low[0] + window_rows(p);
@@ -43,7 +40,7 @@ Range rows_under(const Problem& p, Range outputs) {
 }
 
 // The output's rows whose windows lie on some of these image rows.
-Range rows_over(const Problem& p, Range images) {
+AxisRange rows_over(const ConvolutionProblem& p, AxisRange images) {
   const int64_t rows = sizes_of(p.output)[kRows];
   const int64_t stride = p.strides[0];
   const int64_t first = std::max<int64_t>(images.begin + p.low[0] - window_rows(p) + 1, 0);
@@ -54,39 +51,40 @@ Range rows_over(const Problem& p, Range images) {
 
 // The same memory's part. One image's stride between images means nothing; oneDNN knows a layout by
 // that of a dense array.
-Desc part_of(const Desc& whole, Range images, Range rows) {
+dnnl::memory::desc layout_of_part(const dnnl::memory::desc& whole, AxisRange images,
+                                  AxisRange rows) {
   dnnl::memory::dims sizes = sizes_of(whole);
   dnnl::memory::dims strides = strides_of(whole);
   if (images.size() == 1 && sizes[0] > 1) strides[0] = strides[0] / sizes[kRows] * rows.size();
   sizes[0] = images.size();
   sizes[kRows] = rows.size();
-  return Desc(sizes, type_of(whole), strides);
+  return dnnl::memory::desc(sizes, type_of(whole), strides);
 }
 
-int64_t offset_of(const Desc& whole, Range images, Range rows) {
+int64_t offset_of_part(const dnnl::memory::desc& whole, AxisRange images, AxisRange rows) {
   const dnnl::memory::dims strides = strides_of(whole);
   return (images.begin * strides[0] + rows.begin * strides[kRows]) *
          static_cast<int64_t>(dnnl::memory::data_type_size(type_of(whole)));
 }
 
 // nullopt if that is no convolution that oneDNN takes.
-std::optional<ConvolutionPart> make_part(const Problem& p, const Cut& cut) {
+std::optional<ConvolutionPart> make_part(const ConvolutionProblem& p, const Cut& cut) {
   if (cut.image_rows.size() <= 0 || cut.output_rows.size() <= 0) return std::nullopt;
-  Problem part = p;
-  part.image = part_of(p.image, cut.images, cut.image_rows);
-  part.output = part_of(p.output, cut.images, cut.output_rows);
+  ConvolutionProblem part = p;
+  part.image = layout_of_part(p.image, cut.images, cut.image_rows);
+  part.output = layout_of_part(p.output, cut.images, cut.output_rows);
   part.low[0] = p.low[0] + cut.image_rows.begin - cut.output_rows.begin * p.strides[0];
   part.high[0] = high_padding(cut.image_rows.size(), window_rows(p), p.strides[0], part.low[0],
                               cut.output_rows.size());
   if (part.low[0] < 0 || part.high[0] <= -p.strides[0]) return std::nullopt;
   return ConvolutionPart{.problem = std::move(part),
-                         .image_offset = offset_of(p.image, cut.images, cut.image_rows),
-                         .output_offset = offset_of(p.output, cut.images, cut.output_rows)};
+                         .image_offset = offset_of_part(p.image, cut.images, cut.image_rows),
+                         .output_offset = offset_of_part(p.output, cut.images, cut.output_rows)};
 }
 
-std::vector<Range> cut_range(int64_t size, int64_t count) {
+std::vector<AxisRange> cut_range(int64_t size, int64_t count) {
   const int64_t each = (size + count - 1) / count;
-  std::vector<Range> result;
+  std::vector<AxisRange> result;
   for (int64_t begin = 0; begin < size; begin += each)
     result.push_back({begin, std::min(begin + each, size)});
   return result;
@@ -94,7 +92,7 @@ std::vector<Range> cut_range(int64_t size, int64_t count) {
 
 }  // namespace
 
-double operations_of(const Problem& p) {
+double operations_of(const ConvolutionProblem& p) {
   const auto elements = [](const dnnl::memory::dims& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
   };
@@ -103,18 +101,18 @@ double operations_of(const Problem& p) {
   return 2 * elements(output) * elements(sizes_of(p.kernel)) / static_cast<double>(output[1]);
 }
 
-std::vector<ConvolutionPart> cut_convolution(const Problem& p, int64_t count) {
+std::vector<ConvolutionPart> cut_convolution(const ConvolutionProblem& p, int64_t count) {
   const int64_t min_rows = std::max<int64_t>(2, window_rows(p));
-  const bool of_image = p.form == Problem::Form::input_gradient;
+  const bool of_image = p.form == ConvolutionProblem::Form::input_gradient;
   const int64_t batch = sizes_of(p.image)[0];
   const int64_t result_rows = sizes_of(of_image ? p.image : p.output)[kRows];
-  const Range all_images{0, sizes_of(p.image)[kRows]};
-  const Range all_outputs{0, sizes_of(p.output)[kRows]};
+  const AxisRange all_images{0, sizes_of(p.image)[kRows]};
+  const AxisRange all_outputs{0, sizes_of(p.output)[kRows]};
   const int64_t row_cuts =
       batch >= count ? 1 : std::clamp<int64_t>(result_rows / min_rows, 1, count / batch);
   std::vector<ConvolutionPart> parts;
-  for (const Range& images : cut_range(batch, row_cuts > 1 ? batch : std::min(batch, count))) {
-    for (const Range& rows : cut_range(result_rows, row_cuts)) {
+  for (const AxisRange& images : cut_range(batch, row_cuts > 1 ? batch : std::min(batch, count))) {
+    for (const AxisRange& rows : cut_range(result_rows, row_cuts)) {
       Cut cut{images, all_images, all_outputs};
       if (row_cuts > 1) {
         cut.image_rows = of_image ? rows : rows_under(p, rows);

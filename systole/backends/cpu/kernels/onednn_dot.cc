@@ -77,9 +77,9 @@ bool dot_supported(DType lhs, DType rhs, DType result) {
 }
 
 // A product of matrices, [batch..., rows, depth] by [batch..., depth, columns].
-struct Product {
-  Product(dnnl::memory::desc lhs_layout, dnnl::memory::desc rhs_layout,
-          dnnl::memory::desc result_layout)
+struct MatrixProduct {
+  MatrixProduct(dnnl::memory::desc lhs_layout, dnnl::memory::desc rhs_layout,
+                dnnl::memory::desc result_layout)
       : lhs(std::move(lhs_layout)), rhs(std::move(rhs_layout)), result(std::move(result_layout)) {
     const dnnl::memory::dims sizes = sizes_of(result);
     row_axis = sizes.size() - 2;
@@ -122,7 +122,7 @@ std::vector<Piece> cut(int64_t size, int64_t parts, int64_t step) {
 // Each cut of rows packs the right operand once more, each of columns the left one, so that there
 // are few of them, in the longer axis. oneDNN adds up small results in another order than their
 // parts, so that those are cut in depth, whatever the number of threads: it changes no result.
-Cuts choose_cuts(const Product& p, int num_threads) {
+Cuts choose_cuts(const MatrixProduct& p, int num_threads) {
   constexpr int64_t kMinSide = 64;
   constexpr int64_t kSmallSide = 384;
   constexpr int64_t kMinDepth = 512;
@@ -153,8 +153,8 @@ struct Rectangle {
   Piece batch, rows, columns;
 };
 
-dnnl::memory::desc layout_of(const Product& p, const dnnl::memory::desc& whole,
-                             const Rectangle& part) {
+dnnl::memory::desc rectangle_layout(const MatrixProduct& p, const dnnl::memory::desc& whole,
+                                    const Rectangle& part) {
   dnnl::memory::dims sizes = sizes_of(whole);
   if (p.row_axis > 0) sizes[p.batch_axis] = part.batch.size;
   sizes[p.row_axis] = part.rows.size;
@@ -162,7 +162,8 @@ dnnl::memory::desc layout_of(const Product& p, const dnnl::memory::desc& whole,
   return dnnl::memory::desc(sizes, type_of(whole), strides_of(whole));
 }
 
-int64_t offset_of(const Product& p, const dnnl::memory::desc& whole, const Rectangle& part) {
+int64_t rectangle_offset(const MatrixProduct& p, const dnnl::memory::desc& whole,
+                         const Rectangle& part) {
   const dnnl::memory::dims strides = strides_of(whole);
   const int64_t elements = (p.row_axis > 0 ? part.batch.begin * strides[p.batch_axis] : 0) +
                            part.rows.begin * strides[p.row_axis] +
@@ -195,7 +196,7 @@ class DotCalls {
 };
 
 // All that the cuts give.
-std::vector<std::pair<Rectangle, Piece>> cut_up(const Product& p, const Cuts& cuts) {
+std::vector<std::pair<Rectangle, Piece>> cut_up(const MatrixProduct& p, const Cuts& cuts) {
   constexpr int64_t kStep = 16;  // of rows and columns: whole vectors
   std::vector<std::pair<Rectangle, Piece>> result;
   for (const Piece& batch : cut(p.batch, cuts.batch, 1)) {
@@ -210,7 +211,7 @@ std::vector<std::pair<Rectangle, Piece>> cut_up(const Product& p, const Cuts& cu
 }
 
 // Returns nullptr if oneDNN has no implementation.
-std::unique_ptr<Kernel> make_product_kernel(const Product& p, const Cuts& cuts) {
+std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& cuts) {
   const OnOneThread alone;
   OnednnWork work;
   DotCalls calls;
@@ -219,16 +220,16 @@ std::unique_ptr<Kernel> make_product_kernel(const Product& p, const Cuts& cuts) 
   for (const auto& [part, depth] : cut_up(p, cuts)) {
     const Rectangle lhs{part.batch, part.rows, depth};
     const Rectangle rhs{part.batch, depth, part.columns};
-    auto call =
-        calls.get(layout_of(p, p.lhs, lhs), layout_of(p, p.rhs, rhs), layout_of(p, p.result, part));
+    auto call = calls.get(rectangle_layout(p, p.lhs, lhs), rectangle_layout(p, p.rhs, rhs),
+                          rectangle_layout(p, p.result, part));
     if (call == nullptr) return nullptr;
     const PartOperand result =
         sums ? PartOperand{.offset = work.scratch_bytes}
-             : PartOperand{.buffer = 2, .offset = offset_of(p, p.result, part)};
+             : PartOperand{.buffer = 2, .offset = rectangle_offset(p, p.result, part)};
     if (sums) work.scratch_bytes += result_bytes;
     work.parts.push_back({.call = std::move(call),
-                          .operands = {{.buffer = 0, .offset = offset_of(p, p.lhs, lhs)},
-                                       {.buffer = 1, .offset = offset_of(p, p.rhs, rhs)},
+                          .operands = {{.buffer = 0, .offset = rectangle_offset(p, p.lhs, lhs)},
+                                       {.buffer = 1, .offset = rectangle_offset(p, p.rhs, rhs)},
                                        result}});
   }
   if (sums) {
@@ -286,7 +287,7 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   dnnl::memory::dims steps(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
-  const Product p(*lhs, *rhs, result);
+  const MatrixProduct p(*lhs, *rhs, result);
   return make_product_kernel(p, choose_cuts(p, num_threads));
 }
 

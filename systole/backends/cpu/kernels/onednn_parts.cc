@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPartsPerThread = 4;      // a late or slow thread then delays a call little
 constexpr int64_t kMinCopyBytes = 1 << 18;  // that are copied by one thread
-constexpr int64_t kBlock = 64;              // oneDNN's blocks of features divide it
+constexpr int64_t kFeatureBlock = 64;       // oneDNN's blocks of features divide it
 constexpr int64_t kSumGrain = 16384;        // elements
 constexpr size_t kMaxOperands = 3;
 
@@ -98,8 +98,8 @@ std::vector<OnednnPart> copy_parts(const dnnl::memory::desc& from, PartOperand s
   const auto bytes = static_cast<int64_t>(from.get_size());
   const int64_t pieces =
       std::clamp<int64_t>(bytes / kMinCopyBytes, 1, num_threads * kPartsPerThread);
-  const int64_t blocks = (sizes[0] + kBlock - 1) / kBlock;
-  const int64_t step = pieces == 1 ? sizes[0] : (blocks + pieces - 1) / pieces * kBlock;
+  const int64_t blocks = (sizes[0] + kFeatureBlock - 1) / kFeatureBlock;
+  const int64_t step = pieces == 1 ? sizes[0] : (blocks + pieces - 1) / pieces * kFeatureBlock;
   const OnOneThread alone;
   std::vector<OnednnPart> result;
   for (int64_t begin = 0; begin < sizes[0]; begin += step) {
