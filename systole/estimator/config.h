@@ -45,6 +45,7 @@ struct TPUConfig {
   std::optional<int64_t> num_cores_per_replica = std::nullopt;
   InputPipelineConfig per_host_input_for_training = InputPipelineConfig::PER_HOST_V1;
   InputPipelineConfig eval_training_input_configuration = InputPipelineConfig::PER_HOST_V1;
+  // On a TPU; elsewhere a host_call is called for every step.
   std::optional<int64_t> experimental_host_call_every_n_steps = std::nullopt;
   // Absent: `error` with use_tpu, otherwise `warn`; `off` for Estimator.
   std::optional<Check> check = std::nullopt;

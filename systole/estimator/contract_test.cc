@@ -250,6 +250,49 @@ TEST_F(ContractTest, host_calls_of_some_steps_and_of_a_shared_batch) {
   EXPECT_THAT(sizes, ElementsAre(16, 16));  // of steps 1 and 5 of the loop, once each
 }
 
+TEST_F(ContractTest, without_a_tpu_host_calls_are_of_every_step) {
+  TPUEstimatorOptions all = options();
+  all.use_tpu = false;
+  all.config.tpu_config = {.iterations_per_loop = 6, .experimental_host_call_every_n_steps = 4};
+  int calls = 0;
+  all.model_fn = changed([&](TPUEstimatorSpec& spec, const Output& x) {
+    spec.host_call = {.fn = [&calls](std::span<const Tensor>) { ++calls; }, .tensors = {x}};
+  });
+  TPUEstimator(all).train(forever, {.max_steps = 6});
+  EXPECT_EQ(calls, 6);
+}
+
+// As the end of an input: what was trained is saved.
+TEST_F(ContractTest, a_hook_that_is_out_of_range_ends_training) {
+  class Ends : public SessionRunHook {
+   public:
+    void after_run(RunContext& context, std::span<const Tensor>) override {
+      if (context.global_step() < 4) return;
+      throw make_error(Code::out_of_range, "list: rows, got no more, expected some");
+    }
+  };
+  TPUEstimator estimator(options());
+  const LogCapture log;
+  estimator.train(forever, {.max_steps = 100, .hooks = {std::make_shared<Ends>()}});
+  EXPECT_THAT(estimator.latest_checkpoint(), EndsWith("model.ckpt-4"));
+  EXPECT_THAT(log.messages(), Contains(HasSubstr("Ends: stops after step 4: list: rows")));
+}
+
+TEST_F(ContractTest, vector_metrics_are_in_the_event_file) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = changed([](TPUEstimatorSpec& spec, const Output& x) {
+    if (spec.mode != Mode::eval) return;
+    const Output ones = cast(ones_like(x), DType::s32);
+    spec.eval_metric_ops = {{"seen", metrics::confusion_matrix(
+                                         {.labels = ones, .predictions = ones, .num_classes = 2})}};
+  });
+  TPUEstimator estimator = trained(all);
+  EXPECT_EQ(estimator.evaluate(once(8)).tensor("seen").to_string(), "f32[2,2] {{0, 0}, {0, 8}}");
+  const std::string folder = folder_ / "model/eval";
+  const std::string name = local_file_system().list(folder).at(0);
+  EXPECT_TRUE(summarize_events(local_file_system(), folder + "/" + name).tags.contains("seen"));
+}
+
 TEST_F(ContractTest, a_host_call_without_tensors_is_made) {
   TPUEstimatorOptions all = options();
   int calls = 0;
@@ -258,6 +301,62 @@ TEST_F(ContractTest, a_host_call_without_tensors_is_made) {
   });
   trained(all);
   EXPECT_EQ(calls, 2);
+}
+
+// A spec that leaves the mode out has the first.
+TEST_F(ContractTest, specs_of_another_mode_and_of_another_graph) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = changed([](TPUEstimatorSpec& spec, const Output&) { spec.mode = Mode::eval; });
+  EXPECT_THAT(error_of([&] { trained(all); }),
+              HasSubstr("TPUEstimatorSpec.mode, got eval, expected train"));
+  all.model_fn = changed([](TPUEstimatorSpec& spec, const Output&) { spec.mode = Mode::train; });
+  EXPECT_EQ(trained(all).evaluate(once(8)).examples(), 8);
+  Graph other;
+  const Output elsewhere = [&] {
+    const GraphScope scope(other);
+    return constant(Tensor(1.0F));
+  }();
+  all.model_dir = folder_ / "other";
+  all.model_fn = changed([&](TPUEstimatorSpec& spec, const Output&) {
+    if (spec.mode == Mode::eval) spec.predictions = elsewhere;
+  });
+  TPUEstimator estimator = trained(all);
+  EXPECT_THAT(error_of([&] { estimator.evaluate(once(8)); }),
+              HasSubstr("prediction values with \"Const:0\" must be from the default graph"));
+}
+
+TEST_F(ContractTest, elements_are_features_or_pairs) {
+  TPUEstimator estimator(options());
+  const auto triples = [](const Params& params) {
+    const int64_t batch = params["batch_size"];
+    const Tensor x = counted(64)[0].leaf();
+    return Dataset::from_tensor_slices(Element::tuple({x, x, x})).batch(batch, true);
+  };
+  EXPECT_THAT(
+      error_of([&] { estimator.train(triples, {.steps = 1}); }),
+      HasSubstr("input_fn should return (features, labels) as a len 2 tuple, got one of 3"));
+}
+
+TEST_F(ContractTest, a_warm_start_that_is_not_there_names_the_option) {
+  TPUEstimatorOptions all = options();
+  all.warm_start_from = "nope";
+  EXPECT_THAT(error_of([&] { trained(all); }), HasSubstr("warm_start_from: 'nope': "));
+}
+
+// What is wrong with a receiver names it and its line.
+TEST_F(ContractTest, receivers_of_other_features_are_named) {
+  TPUEstimatorOptions all = options();
+  all.model_fn = [](const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
+                    const Params& params) {
+    const Nest<Output> x = mode == Mode::predict ? features["x"] : features;
+    return counting_model(x, labels, mode, params);
+  };
+  TPUEstimator estimator = trained(all);
+  const auto receiver =
+      estimator::build_raw_serving_input_receiver_fn({{"y", {DType::f32, {kUnknown, 1}}}});
+  EXPECT_THAT(error_of([&] { estimator.export_saved_model(folder_ / "export", receiver); }),
+              ::testing::ContainsRegex("got 'x'.*\\(features of the serving_input_receiver_fn at "
+                                       "contract_test.cc:[0-9]+: \\{y"));
 }
 
 TEST_F(ContractTest, specs_that_cannot_be) {
@@ -426,6 +525,33 @@ TEST_F(ContractTest, predictions_by_the_batch) {
     batches.push_back(numbers_of(prediction["x"].leaf()));
   }
   EXPECT_THAT(batches, ElementsAre(numbers_of(counted(8)[0].leaf()), ElementsAre(9, 10, 11)));
+}
+
+// On one replica a batch is what the model makes of it; on several its rows are put together.
+TEST_F(ContractTest, predictions_by_the_batch_may_have_any_shape) {
+  TPUEstimatorOptions all = options();
+  all.use_tpu = false;
+  all.model_fn = changed([](TPUEstimatorSpec& spec, const Output& x) {
+    if (spec.mode != Mode::predict) return;
+    spec.predictions = Nest<Output>::dict(
+        {{"x", x}, {"sum", reduce_sum(x)}, {"three", constant(Tensor::zeros(DType::f32, {3}))}});
+  });
+  TPUEstimator estimator = trained(all);
+  std::vector<double> sums;
+  for (const auto& prediction :
+       estimator.predict(features_of(10), {.yield_single_examples = false})) {
+    sums.push_back(prediction["sum"].leaf().as_double(0));
+    EXPECT_EQ(prediction["three"].leaf().shape(), Shape({3}));
+  }
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(sums[0], 36);
+  EXPECT_THAT(error_of([&] { estimator.predict(features_of(10)).next(); }),
+              HasSubstr("expected the batch"));
+  all.use_tpu = true;
+  TPUEstimator several(all);
+  EXPECT_THAT(
+      error_of([&] { several.predict(features_of(10), {.yield_single_examples = false}).next(); }),
+      HasSubstr("expected the batch"));
 }
 
 // A range that is not finished keeps nothing from continuing.

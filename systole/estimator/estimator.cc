@@ -339,7 +339,14 @@ void TPUEstimator::Impl::warm_start(const estimator::Model& model, Session& sess
         settings.vars_to_warm_start);
   }
   const std::string checkpoint = checkpoint_of(settings.ckpt_to_initialize_from);
-  const int count = init_from_checkpoint(session, checkpoint, map);
+  const int count = [&] {
+    try {
+      return init_from_checkpoint(session, checkpoint, map);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("warm_start_from: '{}': {}",
+                                            settings.ckpt_to_initialize_from, error.message()));
+    }
+  }();
   initialize_dependents(session, started);
   log_info("Warm-starting {} variables from {}", count, checkpoint);
 }

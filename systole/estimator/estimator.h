@@ -131,7 +131,8 @@ struct PredictOptions {
   std::vector<std::string> predict_keys = {};
   HookList hooks = {};
   std::string checkpoint_path = {};
-  // false: the range iterates over batches; the last may be smaller.
+  // false: the range iterates over batches; the last may be smaller. A model on one replica may
+  // then also have predictions without the batch dimension, as they are.
   bool yield_single_examples = true;
   // The model is quantized before the first prediction. Errors of predict(), besides those of
   // quantize::quantize(): UNIMPLEMENTED for a model with a host_call and for hooks with fetches.
@@ -278,8 +279,10 @@ struct EvalSpec {
 };
 // Trains, and evaluates after checkpoints in the same process without building the model again.
 // Returns the last evaluation; one without examples when training was already complete, or when a
-// signal ended it before the first. Errors: those of train(), evaluate() and the exporters;
-// INVALID_ARGUMENT for two exporters of one name.
+// signal ended it before the first. The checkpoint with which a training begins is not evaluated.
+// Errors: those of train(), evaluate() and the exporters; INVALID_ARGUMENT, before anything is
+// trained, for steps and throttle_secs that cannot be, a missing input_fn, and exporters without a
+// name or two of one name.
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec);
 

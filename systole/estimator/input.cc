@@ -150,7 +150,13 @@ void check_told_batch(const ElementSpec& spec, int64_t told, const Input& input)
 
 void read_spec(Input& input) {
   const ElementSpec& spec = input.datasets.front().element_spec();
-  const bool pair = spec.is_tuple() && spec.size() == 2;
+  if (spec.is_tuple() && spec.size() != 2) {
+    throw invalid_argument(
+        "input_fn should return (features, labels) as a len 2 tuple, got one of {}: features may "
+        "be a tuple in it",
+        spec.size());
+  }
+  const bool pair = spec.is_tuple();
   const auto of_replica = [&](const TensorType& type) { return replica_type(type, input); };
   for (const TensorType& type : spec.flatten()) {
     if (input.layout != Layout::split || type.shape.rank() == 0 || type.shape[0] == kUnknown ||

@@ -58,6 +58,31 @@ void begin(Model& model, const TraceOptions& options) {
   model.global_step = get_or_create_global_step();
 }
 
+// Errors: INVALID_ARGUMENT, as TensorFlow's, for a tensor that the model_fn made elsewhere.
+void check_graph(const Output& output, std::string_view what) {
+  if (!output.valid() || &output.graph() == &Graph::current()) return;
+  throw invalid_argument(
+      "{} with \"{}\" must be from the default graph. Possible causes of this error include: it "
+      "was "
+      "created outside the model_fn, or in an earlier call of it",
+      what, output.name());
+}
+
+void check_spec(TPUEstimatorSpec& spec, Mode mode) {
+  // A spec that does not set its mode has the first.
+  if (spec.mode != mode && spec.mode != Mode::train) {
+    throw invalid_argument(
+        "TPUEstimatorSpec.mode, got {}, expected {}: the mode that the model_fn was called with",
+        to_string(spec.mode), to_string(mode));
+  }
+  spec.mode = mode;
+  check_graph(spec.loss, "loss");
+  for (const Output& prediction : spec.predictions.flatten()) {
+    check_graph(prediction, "prediction values");
+  }
+  spec.validate();
+}
+
 void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Output>& labels,
           const TraceOptions& options, Params params, Model& model) {
   params.set("use_tpu", options.use_tpu);
@@ -77,8 +102,7 @@ void call(const ModelFn& model_fn, const Nest<Output>& features, const Nest<Outp
     if (hint.empty()) throw;
     throw Error(error.code(), fmt::format("{} ({})", error.message(), hint));
   }
-  model.spec.mode = options.mode;
-  model.spec.validate();
+  check_spec(model.spec, options.mode);
 }
 
 }  // namespace
@@ -105,7 +129,16 @@ Model trace_serving(const ModelFn& model_fn, const std::function<Nest<Output>()>
   Model model = empty_model(model_fn);
   const GraphScope scope(*model.graph);
   begin(model, options);
-  call(model_fn, make_features(), {}, options, options.params, model);
+  const Nest<Output> features = make_features();
+  try {
+    call(model_fn, features, {}, options, options.params, model);
+  } catch (const Error& error) {
+    const std::vector<Output> leaves = features.flatten();
+    const SourceLocation where = leaves.empty() ? SourceLocation() : leaves[0].node()->where();
+    throw Error(error.code(),
+                fmt::format("{} (features of the serving_input_receiver_fn{}: {})", error.message(),
+                            where.known() ? " at " + where.to_string() : "", features.to_string()));
+  }
   return model;
 }
 

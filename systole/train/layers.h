@@ -138,6 +138,15 @@ inline Output conv2d(const Input& inputs, int64_t filters, Extent kernel_size,
   return conv2d(inputs, options);
 }
 
+// conv2d(x, 32, 3, 2, "same")
+inline Output conv2d(const Input& inputs, int64_t filters, Extent kernel_size, Extent strides,
+                     Padding padding = Padding::valid) {
+  return conv2d(
+      inputs,
+      Conv2DOptions{
+          .filters = filters, .kernel_size = kernel_size, .strides = strides, .padding = padding});
+}
+
 struct Conv1DOptions {
   int64_t filters = 0;      // required
   int64_t kernel_size = 0;  // required
@@ -226,6 +235,20 @@ inline Output average_pooling2d(const Input& inputs, Extent pool_size, Extent st
   return average_pooling2d(
       inputs, Pooling2DOptions{.pool_size = pool_size, .strides = strides, .padding = padding});
 }
+// max_pooling2d(x, 2, 2, {.padding = "same"}); `pool_size` and `strides` count, not those of
+// options.
+inline Output max_pooling2d(const Input& inputs, Extent pool_size, Extent strides,
+                            Pooling2DOptions options) {
+  options.pool_size = pool_size;
+  options.strides = strides;
+  return max_pooling2d(inputs, options);
+}
+inline Output average_pooling2d(const Input& inputs, Extent pool_size, Extent strides,
+                                Pooling2DOptions options) {
+  options.pool_size = pool_size;
+  options.strides = strides;
+  return average_pooling2d(inputs, options);
+}
 
 struct Pooling1DOptions {
   int64_t pool_size = 0;  // required
@@ -266,6 +289,21 @@ struct BatchNormalizationOptions {
 // replicas the averages follow the mean of the replicas' statistics; TensorFlow saves replica 0's.
 // Source: Ioffe and Szegedy, arXiv 1502.03167.
 Output batch_normalization(const Input& inputs, const BatchNormalizationOptions& options = {});
+
+struct LayerNormOptions {
+  bool center = true;
+  bool scale = true;
+  Activation activation_fn = nullptr;
+  bool trainable = true;
+  int64_t begin_norm_axis = 1;     // normalises over this axis and all after it
+  int64_t begin_params_axis = -1;  // gamma and beta have the sizes of this axis and all after it
+  std::string scope = {};          // of the variables; "LayerNorm"
+  Reuse reuse = Reuse::inherit;
+};
+// activation((x - mean) / sqrt(variance + 1e-12) * gamma + beta), with the mean and the variance of
+// each example alone; 1e-3 in place of 1e-12 for f16. (tf.contrib.layers.layer_norm)
+// Source: Ba, Kiros and Hinton, arXiv 1607.06450.
+Output layer_norm(const Input& inputs, const LayerNormOptions& options = {});
 
 struct DropoutOptions {
   double rate = 0.5;  // the fraction to drop, in [0, 1)

@@ -279,6 +279,29 @@ TEST_F(SaverTest, GoesBackToAReadableOne) {
   EXPECT_EQ(saver.restore_latest(*session_, "nowhere").prefix, "");
 }
 
+TEST_F(SaverTest, FindsCheckpointsBesideAStateThatIsNone) {
+  Saver saver(options());
+  saver.save(*session_, "d/m", {.global_step = 100});
+  // A state that was copied names the folder where it was.
+  write_checkpoint_state(fs_, "d", {.model_checkpoint_path = "/other/m-100"});
+  {
+    const LogCapture log;
+    EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
+    EXPECT_THAT(log.messages(), ::testing::ElementsAre(::testing::StartsWith(
+                                    "warning: d/checkpoint: names '/other/m-100', which does not "
+                                    "exist; found m-100")));
+  }
+  fs_.remove("d/checkpoint");
+  fs_.make_directories("d/checkpoint");
+  {
+    const LogCapture log;
+    EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
+    EXPECT_THAT(log.messages(),
+                ::testing::Contains("warning: d/checkpoint: got a folder, expected a file that "
+                                    "names the checkpoints; the file is ignored"));
+  }
+}
+
 // A lost or wrong `checkpoint` file does not lose the checkpoints.
 TEST_F(SaverTest, FindsCheckpointsThatTheStateDoesNotName) {
   Saver saver(options());

@@ -244,5 +244,26 @@ TEST_F(ExportersTest, refuses) {
               HasSubstr("`exporters` must have unique names. Such a name, got 'one' twice"));
 }
 
+// Nothing is trained then.
+TEST_F(ExportersTest, SpecsAreCheckedFirst) {
+  Estimator estimator = make_estimator();
+  const InputFn input = slope_input(1);
+  const auto error_with = [&](const TrainSpec& train, const EvalSpec& eval) {
+    return error_of([&] { train_and_evaluate(estimator, train, eval); });
+  };
+  const TrainSpec train{.input_fn = input};
+  EXPECT_THAT(error_with(train, {.input_fn = input, .steps = 0}),
+              HasSubstr("Must specify steps > 0, given: 0"));
+  EXPECT_THAT(error_with(train, {.input_fn = input, .throttle_secs = -1}),
+              HasSubstr("Must specify throttle_secs >= 0, given: -1"));
+  EXPECT_THAT(error_with(train, {}), HasSubstr("input_fn: function, got none"));
+  EXPECT_THAT(error_with({.input_fn = input, .max_steps = 0}, {.input_fn = input}),
+              HasSubstr("Must specify max_steps > 0, given: 0"));
+  const auto nameless = std::make_shared<FinalExporter>("", raw_);
+  EXPECT_THAT(error_with(train, {.input_fn = input, .exporters = {nameless}}),
+              HasSubstr("An Exporter cannot have a name that is `None` or empty."));
+  EXPECT_EQ(estimator.latest_checkpoint(), "");
+}
+
 }  // namespace
 }  // namespace systole

@@ -47,6 +47,8 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
   };
   void read_and_run(Batch& batch, train::Heartbeat& heartbeat);
   std::vector<Tensor> run_batch(const data::StackedSteps& batch, train::Heartbeat& heartbeat);
+  // A batch of one replica is returned as the model makes it: with other shapes too.
+  bool takes_any_shape() const { return !single_examples && input.replicas == 1; }
   void call_host(std::span<const Tensor> fetched, train::Heartbeat& heartbeat) const;
 };
 
@@ -62,11 +64,16 @@ void check_batch(const Output& prediction, const estimator::Input& input) {
       input.replica_batch ? fmt::format(" of {} examples", *input.replica_batch) : "");
 }
 
+// [replicas, ...] whose rows are the batch's.
+bool has_rows(const Tensor& result, int64_t batch) {
+  return result.rank() > 1 && result.dim(1) == batch;
+}
+
 // Checks dimensions that were unknown when the model was built.
 void check_rows(const Nest<Output>& predictions, std::span<const Tensor> results, int64_t batch) {
   const std::vector<Output> outputs = predictions.flatten();
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].dim(1) == batch) continue;
+    if (has_rows(results[i], batch)) continue;
     throw invalid_argument("predictions: '{}', got {} rows, expected one for each of {} examples",
                            outputs[i].name(), results[i].dim(1), batch);
   }
@@ -121,7 +128,8 @@ std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
   const std::vector<Output> of_predictions = predictions.flatten();
   const auto results = all.first(of_predictions.size());
   const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
-  check_rows(predictions, results, batch.stacks.back().dim(2));
+  const int64_t rows_of_batch = batch.stacks.back().dim(2);
+  if (!takes_any_shape()) check_rows(predictions, results, rows_of_batch);
   call_host(all.subspan(results.size() + of_hooks.size()), heartbeat);
   if (single_examples) {
     for (size_t r = 0; r < batch.in_replica.size(); ++r) {
@@ -132,7 +140,10 @@ std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
   } else if (batch.examples > 0) {
     std::vector<Tensor> rows;
     rows.reserve(results.size());
-    for (const Tensor& result : results) rows.push_back(examples_of(result, batch.in_replica));
+    for (const Tensor& result : results) {
+      rows.push_back(has_rows(result, rows_of_batch) ? examples_of(result, batch.in_replica)
+                                                     : train::of_first_replica(result).clone());
+    }
     ready.push_back(pack_like(predictions, std::move(rows)));
   }
   return train::hook_values(of_hooks, 0);
@@ -186,7 +197,9 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   predictor->single_examples = predict.yield_single_examples;
   predictor->thread.emplace(config.tpu_config.hang_timeout_secs, kHangOption);
   std::vector<Output> fetches = predictor->predictions.flatten();
-  for (const Output& output : fetches) check_batch(output, predictor->input);
+  if (!predictor->takes_any_shape()) {
+    for (const Output& output : fetches) check_batch(output, predictor->input);
+  }
   HookList hooks = predict.hooks;
   const HookList& of_model = built.model.spec.prediction_hooks;
   hooks.insert(hooks.end(), of_model.begin(), of_model.end());

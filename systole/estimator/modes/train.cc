@@ -165,8 +165,9 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
       .iterations_per_loop = iterations_per_loop(),
       .hooks = std::move(hooks),
       .records = records_of(config, given, lock),
-      .on_steps = caller_of(model.spec.host_call, input,
-                            tpu.experimental_host_call_every_n_steps.value_or(1))});
+      .on_steps =
+          caller_of(model.spec.host_call, input,
+                    where.use_tpu ? tpu.experimental_host_call_every_n_steps.value_or(1) : 1)});
   if (given.max_steps && loop->global_step() >= *given.max_steps) {
     log_info("Skipping training since max_steps has already saved.");
     return;

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "systole/base/log.h"
 #include "systole/estimator/estimator.h"
@@ -14,6 +15,9 @@ void check_exporters(const ExporterList& exporters) {
   std::set<std::string> names;
   for (const auto& exporter : exporters) {
     if (exporter == nullptr) throw invalid_argument("`exporters`, got none, expected an exporter");
+    if (exporter->name().empty()) {
+      throw invalid_argument("An Exporter cannot have a name that is `None` or empty.");
+    }
     if (!names.insert(exporter->name()).second) {
       throw invalid_argument(
           "`exporters` must have unique names. Such a name, got '{}' twice, expected one folder "
@@ -21,6 +25,23 @@ void check_exporters(const ExporterList& exporters) {
           exporter->name());
     }
   }
+}
+
+// Before anything is trained.
+void check_specs(const TrainSpec& train, const EvalSpec& eval) {
+  for (const InputFn* input_fn : {&train.input_fn, &eval.input_fn}) {
+    if (!*input_fn) throw invalid_argument("input_fn: function, got none, expected one");
+  }
+  if (train.max_steps.value_or(1) <= 0) {
+    throw invalid_argument("Must specify max_steps > 0, given: {}", *train.max_steps);
+  }
+  if (eval.steps.value_or(1) <= 0) {
+    throw invalid_argument("Must specify steps > 0, given: {}", *eval.steps);
+  }
+  if (!(eval.throttle_secs >= 0)) {
+    throw invalid_argument("Must specify throttle_secs >= 0, given: {}", eval.throttle_secs);
+  }
+  check_exporters(eval.exporters);
 }
 
 // The evaluations of one training, and the exports after them.
@@ -79,16 +100,15 @@ class Evaluations {
 
 Evaluation train_and_evaluate(TPUEstimator& estimator, const TrainSpec& train_spec,
                               const EvalSpec& eval_spec) {
-  check_exporters(eval_spec.exporters);
+  check_specs(train_spec, eval_spec);
   Evaluations evaluations(estimator, eval_spec);
   runtime::ProcessGroup* const all = runtime::process_group();
   runtime::ProcessGroup* const group = all != nullptr && all->size() > 1 ? all : nullptr;
-  const int64_t first = estimator.latest_checkpoint().empty() ? 0 : -1;
   int64_t saved = -1;
   TrainOptions options{.max_steps = train_spec.max_steps, .hooks = train_spec.hooks};
   options.saving_listeners.emplace_back([&](Session&, int64_t step) {
-    saved = step;
-    if (step == first) return;            // nothing is learned yet
+    const bool is_first = std::exchange(saved, step) < 0;
+    if (is_first) return;                 // nothing is learned yet
     if (StopSignals::received()) return;  // whoever stops it wants it to end
     if (group != nullptr) return;         // other processes are not here: evaluated at the end
     const bool is_final = train_spec.max_steps && step >= *train_spec.max_steps;

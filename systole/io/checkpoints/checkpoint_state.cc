@@ -29,6 +29,9 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                      const std::string& directory) {
   const std::string path = state_path(directory);
   if (!file_system.exists(path)) return std::nullopt;
+  if (file_system.stat(path).is_directory) {
+    throw invalid_argument("{}: got a folder, expected a file that names the checkpoints", path);
+  }
   tensorflow::CheckpointState message;
   parse_message_text(path, read_file(file_system, path, kMaxStateBytes), message);
   CheckpointState state;
@@ -157,8 +160,9 @@ std::vector<std::string> find_checkpoints(FileSystem& file_system, const std::st
   std::ranges::sort(others, std::less<>());
   if (!latest_exists && !others.empty()) {
     log_once(LogLevel::warning, "{}: {}; found {}; the newest is used", state_path(directory),
-             latest.empty() ? "no such file, or it names no checkpoint"
-                            : fmt::format("names '{}', which does not exist", base_name(latest)),
+             latest.empty()
+                 ? "no such file, or it names no checkpoint"
+                 : fmt::format("names '{}', which does not exist", relative(directory, latest)),
              listed(others));
   }
   std::vector<std::string> found;

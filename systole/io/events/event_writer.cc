@@ -142,6 +142,12 @@ void EventWriter::add_text(std::string_view tag, int64_t step, const Tensor& tex
   add_values(step, {&value, 1});
 }
 
+void EventWriter::add_tensor(std::string_view tag, int64_t step, const Tensor& tensor) {
+  const SummaryValue value{
+      .tag = std::string(tag), .kind = SummaryValue::Kind::tensor, .tensor = tensor};
+  add_values(step, {&value, 1});
+}
+
 void EventWriter::add_graph(std::string_view bytes, int64_t step) {
   tensorflow::Event event;
   event.set_graph_def(std::string(bytes));

@@ -39,6 +39,8 @@ class EventWriter {
   void add_image(std::string_view tag, int64_t step, const SummaryImage& image);
   // Adds strings of any shape. TensorBoard shows a scalar as Markdown, others as a table.
   void add_text(std::string_view tag, int64_t step, const Tensor& text);
+  // Adds a tensor of any dtype and shape.
+  void add_tensor(std::string_view tag, int64_t step, const Tensor& value);
   // `bytes` of a GraphDef message.
   void add_graph(std::string_view bytes, int64_t step = 0);
   // `bytes` of a MetaGraphDef message.

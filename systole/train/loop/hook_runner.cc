@@ -147,7 +147,13 @@ bool HookRunner::after(const LoopRun& run, std::span<const Tensor> values) {
   size_t next = 0;
   for (size_t i = 0; i < hooks_.size(); ++i) {
     const tracing::Span span(class_names_[i], tracing::Kind::hook);
-    hooks_[i]->after_run(*context_, values.subspan(next, fetches_of_hook_[i]));
+    try {
+      hooks_[i]->after_run(*context_, values.subspan(next, fetches_of_hook_[i]));
+    } catch (const Error& error) {
+      if (error.code() != Code::out_of_range) throw;
+      log_warning("{}: stops after step {}: {}", class_names_[i], run.global_step, error.message());
+      context_->request_stop();
+    }
     next += fetches_of_hook_[i];
   }
   return !context_->stop_requested();

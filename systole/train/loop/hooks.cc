@@ -25,7 +25,19 @@ std::string number(const Tensor& value) {
 }  // namespace
 
 LoopTimer::LoopTimer(Options options) : options_(std::move(options)) {
+  if (!options_.every_steps && !options_.every_secs) {
+    throw invalid_argument("Either every_secs or every_steps should be provided.");
+  }
+  if (options_.every_steps && options_.every_secs) {
+    throw invalid_argument("Can not provide both every_secs and every_steps.");
+  }
   if (!options_.clock) options_.clock = machine_seconds;
+}
+
+LoopTimer::Options LoopTimer::one_of(std::string_view error, std::optional<int64_t> every_steps,
+                                     std::optional<double> every_secs) {
+  if (every_steps.has_value() == every_secs.has_value()) throw invalid_argument("{}", error);
+  return {.every_steps = every_steps, .every_secs = every_secs};
 }
 
 bool LoopTimer::should_trigger(int64_t step) const {
@@ -72,9 +84,10 @@ void StopAtStepHook::after_run(RunContext& context, std::span<const Tensor>) {
 
 LoggingTensorHook::LoggingTensorHook(Options options)
     : options_(std::move(options)),
-      timer_({.every_steps = options_.every_n_iter, .every_secs = options_.every_n_secs}) {
-  if (options_.every_n_iter.has_value() == options_.every_n_secs.has_value()) {
-    throw invalid_argument("exactly one of every_n_iter and every_n_secs must be provided.");
+      timer_(LoopTimer::one_of("exactly one of every_n_iter and every_n_secs must be provided.",
+                               options_.every_n_iter, options_.every_n_secs)) {
+  if (options_.every_n_iter.value_or(1) <= 0) {
+    throw invalid_argument("invalid every_n_iter={}.", *options_.every_n_iter);
   }
   if (!options_.write) options_.write = [](const std::string& line) { log_info("{}", line); };
 }
@@ -179,9 +192,11 @@ void NanTensorHook::after_run(RunContext& context, std::span<const Tensor> value
 
 StepCounterHook::StepCounterHook(Options options)
     : options_(std::move(options)),
-      timer_({.every_steps = options_.every_n_steps, .every_secs = options_.every_n_secs}) {}
+      timer_(LoopTimer::one_of("exactly one of every_n_steps and every_n_secs should be provided.",
+                               options_.every_n_steps, options_.every_n_secs)) {}
 
 void StepCounterHook::before_run(RunContext& context) {
+  step_before_ = context.global_step();
   // Starts the timer at the first loop, after the compilation.
   if (!timer_.should_trigger(context.global_step()) || examples_ > 0) return;
   timer_.triggered(context.global_step());
@@ -189,6 +204,13 @@ void StepCounterHook::before_run(RunContext& context) {
 
 void StepCounterHook::after_run(RunContext& context, std::span<const Tensor>) {
   examples_ += context.examples();
+  if (context.global_step() == step_before_ && !std::exchange(warned_, true)) {
+    log_warning(
+        "It seems that global step (st::get_global_step) has not been increased. Current value "
+        "(could be stable): {} vs previous value: {}. You could increase the global step by "
+        "passing st::get_global_step() to Optimizer.apply_gradients or Optimizer.minimize.",
+        context.global_step(), step_before_);
+  }
   if (!timer_.should_trigger(context.global_step())) return;
   const auto elapsed = timer_.triggered(context.global_step());
   if (elapsed && elapsed->seconds > 0) {
@@ -203,10 +225,8 @@ void StepCounterHook::after_run(RunContext& context, std::span<const Tensor>) {
 
 CheckpointSaverHook::CheckpointSaverHook(Options options)
     : options_(std::move(options)),
-      timer_({.every_steps = options_.save_steps, .every_secs = options_.save_secs}) {
-  if (options_.save_steps.has_value() == options_.save_secs.has_value()) {
-    throw invalid_argument("exactly one of save_steps and save_secs must be provided.");
-  }
+      timer_(LoopTimer::one_of("exactly one of save_steps and save_secs must be provided.",
+                               options_.save_steps, options_.save_secs)) {
   for (const SavingListener& listener : options_.listeners) {
     if (!listener) {
       throw invalid_argument(

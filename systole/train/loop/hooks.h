@@ -51,7 +51,8 @@ class RunContext {
 };
 
 // Called between loops, on the thread that trains. The methods do nothing unless overridden. When a
-// hook throws, training ends with that error, and end() is not called.
+// hook throws, training ends with that error, and end() is not called; but an OUT_OF_RANGE error of
+// after_run() ends it as request_stop() does, with a warning.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
@@ -88,7 +89,7 @@ class SessionRunHook {
 
 using HookList = std::vector<std::shared_ptr<SessionRunHook>>;
 
-// Fires every N steps or seconds; the first time at once. (SecondOrStepTimer)
+// Fires every N steps or seconds; the first time at once. (tf.train.SecondOrStepTimer)
 class LoopTimer {
  public:
   using Clock = std::function<double()>;  // seconds
@@ -97,7 +98,11 @@ class LoopTimer {
     std::optional<double> every_secs = std::nullopt;
     Clock clock = nullptr;  // the machine's if null
   };
+  // Errors: INVALID_ARGUMENT unless one of the two is given.
   explicit LoopTimer(Options options);
+  // For a hook with two options of its own names, which `error` tells. Errors: as above.
+  static Options one_of(std::string_view error, std::optional<int64_t> every_steps,
+                        std::optional<double> every_secs);
 
   bool should_trigger(int64_t step) const;
   // Returns how many steps after `step` the timer fires, if nothing happens before.
@@ -145,6 +150,8 @@ class LoggingTensorHook : public SessionRunHook {
     // Receives each line; the log if null.
     std::function<void(const std::string& line)> write = nullptr;
   };
+  // Errors: INVALID_ARGUMENT unless one of every_n_iter and every_n_secs is given, and for an
+  // every_n_iter below 1.
   explicit LoggingTensorHook(Options options);
   std::vector<Output> fetches() override;
   int64_t steps_to_next_run(int64_t global_step) const override;
@@ -179,7 +186,8 @@ class NanTensorHook : public SessionRunHook {
 };
 
 // Logs "global_step/sec: 123.4" and, where examples are counted, "examples/sec: 5678" every N
-// steps. (tf.train.StepCounterHook, ExamplesPerSecondHook)
+// steps. Warns once when a loop leaves the global step as it was. (tf.train.StepCounterHook,
+// ExamplesPerSecondHook)
 class StepCounterHook : public SessionRunHook {
  public:
   struct Options {
@@ -189,6 +197,7 @@ class StepCounterHook : public SessionRunHook {
     std::function<void(int64_t step, double steps_per_sec, double examples_per_sec)> record =
         nullptr;
   };
+  // Errors: INVALID_ARGUMENT unless one of every_n_steps and every_n_secs is given.
   explicit StepCounterHook(Options options);
   int64_t steps_to_next_run(int64_t global_step) const override {
     return timer_.steps_to_trigger(global_step);
@@ -200,6 +209,8 @@ class StepCounterHook : public SessionRunHook {
   Options options_;
   LoopTimer timer_;
   int64_t examples_ = 0;
+  int64_t step_before_ = 0;
+  bool warned_ = false;
 };
 
 // Called around every checkpoint of a training. (tf.train.CheckpointSaverListener)

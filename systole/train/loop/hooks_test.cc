@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
+#include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/array_ops.h"
@@ -133,6 +135,36 @@ TEST_F(HooksTest, speed_is_recorded) {
        }});
   run(hook, {2, 4, 6, 8}, Tensor(1.0F));
   EXPECT_THAT(steps, ElementsAre(4, 8));
+}
+
+TEST_F(HooksTest, schedules_are_of_steps_or_of_seconds) {
+  EXPECT_THAT(error_of([] { LoopTimer({}); }),
+              HasSubstr("Either every_secs or every_steps should be provided."));
+  EXPECT_THAT(error_of([] { LoopTimer({.every_steps = 1, .every_secs = 1.0}); }),
+              HasSubstr("Can not provide both every_secs and every_steps."));
+  EXPECT_THAT(error_of([] { StepCounterHook({.every_n_steps = 1, .every_n_secs = 1.0}); }),
+              HasSubstr("exactly one of every_n_steps and every_n_secs should be provided."));
+  EXPECT_THAT(error_of([] { LoggingTensorHook({}); }),
+              HasSubstr("exactly one of every_n_iter and every_n_secs must be provided."));
+  for (const int64_t every : {0, -10}) {
+    EXPECT_THAT(error_of([&] { LoggingTensorHook({.every_n_iter = every}); }),
+                HasSubstr(fmt::format("invalid every_n_iter={}.", every)));
+  }
+}
+
+TEST_F(HooksTest, a_global_step_that_stands_still_is_told_once) {
+  StepCounterHook hook({.every_n_steps = 4});
+  const LogCapture log;
+  run(hook, {2, 4}, Tensor(1.0F));
+  EXPECT_THAT(log.messages(), ::testing::Not(::testing::Contains(HasSubstr("has not been"))));
+  run(hook, {4, 4, 4}, Tensor(1.0F));
+  EXPECT_EQ(std::ranges::count_if(log.messages(),
+                                  [](const std::string& line) {
+                                    return line.find(
+                                               "global step (st::get_global_step) has not "
+                                               "been increased") != std::string::npos;
+                                  }),
+            1);
 }
 
 TEST_F(HooksTest, one_process_has_a_model_dir) {

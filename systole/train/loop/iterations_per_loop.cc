@@ -61,6 +61,14 @@ std::string IterationsPerLoop::to_string() const {
   return is_time() ? fmt::format("{}s", seconds_) : fmt::format("{}", count_);
 }
 
+IterationCountEstimator::IterationCountEstimator(int64_t target_seconds)
+    : target_seconds_(target_seconds) {
+  if (target_seconds < 1) {
+    throw invalid_argument("Invalid `total_secs`. It must be positive number. Actual:{}",
+                           target_seconds);
+  }
+}
+
 // True if the last or the mean loop is close to the target, and steps have equal times.
 bool IterationCountEstimator::settled(double loop_seconds) const {
   if (seen_ <= static_cast<int64_t>(kCapacity)) return false;

@@ -33,7 +33,8 @@ class IterationsPerLoop {
 // divided by the mean step of the last 20 loops, until the estimate has converged.
 class IterationCountEstimator {
  public:
-  explicit IterationCountEstimator(int64_t target_seconds) : target_seconds_(target_seconds) {}
+  // Errors: INVALID_ARGUMENT for a time below 1.
+  explicit IterationCountEstimator(int64_t target_seconds);
 
   // Steps of the next loop, at least 1.
   int64_t next() const { return next_; }

@@ -35,5 +35,14 @@ TEST(IterationCountEstimator, finds_the_count_for_a_time) {
   EXPECT_EQ(estimator.next(), 20);
 }
 
+TEST(IterationCountEstimatorTest, TakesNoTimeBelowASecond) {
+  for (const int64_t seconds : {0, -1}) {
+    EXPECT_EQ(error_of([&] { IterationCountEstimator{seconds}; }),
+              fmt::format("INVALID_ARGUMENT: Invalid `total_secs`. It must be positive number. "
+                          "Actual:{}",
+                          seconds));
+  }
+}
+
 }  // namespace
 }  // namespace systole

@@ -9,11 +9,8 @@ namespace systole {
 
 ProfilerHook::ProfilerHook(Options options)
     : options_(std::move(options)),
-      timer_({.every_steps = options_.save_steps, .every_secs = options_.save_secs}) {
-  if (options_.save_steps.has_value() == options_.save_secs.has_value()) {
-    throw invalid_argument("exactly one of save_steps and save_secs must be provided.");
-  }
-}
+      timer_(LoopTimer::one_of("exactly one of save_steps and save_secs must be provided.",
+                               options_.save_steps, options_.save_secs)) {}
 
 ProfilerHook::~ProfilerHook() {
   if (recording_) tracing::stop();

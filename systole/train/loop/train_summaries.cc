@@ -60,7 +60,7 @@ void write_evaluation(const std::string& folder, int64_t global_step,
     if (value.num_elements() == 1 && is_numeric(value.dtype())) {
       events.add_scalar(name, global_step, value.as_double(0));
     } else {
-      log_info("Skipping summary for {}, must be a scalar.", name);
+      events.add_tensor(name, global_step, value);
     }
   }
   events.close();
