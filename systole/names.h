@@ -4,18 +4,26 @@
 #pragma once
 
 #include "systole/base/dtype.h"
+#include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/debugging_ops.h"
+#include "systole/graph/api/io_ops.h"
 #include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/api/positional_arguments.h"
+#include "systole/graph/api/tpu_ops.h"
+#include "systole/graph/api/tpu_replicate.h"
+#include "systole/graph/api/variable_scope.h"
+#include "systole/io/file_systems/file_systems.h"
+#include "systole/io/records/tfrecord.h"
+#include "systole/session/graph_def/graph_def.h"
 #include "systole/train/candidate_sampling.h"
 #include "systole/train/checkpoint_utils.h"
 #include "systole/train/cross_shard_optimizer.h"
@@ -42,6 +50,10 @@ inline constexpr DType uint8 = DType::u8;
 inline constexpr DType uint16 = DType::u16;
 inline constexpr DType bool_ = DType::pred;
 inline constexpr DType string = DType::string;
+
+// `with tf.name_scope("a"):` is `st::name_scope scope("a");`.
+using name_scope = NameScope;
+using variable_scope = VariableScope;
 
 // tf.nn, beside what math_ops.h and train/rnn.h put there.
 namespace nn {
@@ -112,10 +124,12 @@ using systole::MonitoredSession;
 using systole::MonitoredTrainingSession;
 using systole::NanTensorHook;
 using systole::natural_exp_decay;
+using systole::Optimizer;
 using systole::piecewise_constant;
 using systole::polynomial_decay;
 using systole::RMSPropOptimizer;
 using systole::Saver;
+using systole::Scaffold;
 using systole::SessionRunHook;
 using systole::SingularMonitoredSession;
 using systole::StepCounterHook;
@@ -209,10 +223,50 @@ inline Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
 }
 }  // namespace contrib::data
 
+// tf.io, tf.python_io
+namespace io {
+using systole::decode_csv;
+using systole::decode_raw;
+using systole::FixedLenFeature;
+using systole::FixedLenSequenceFeature;
+using systole::matching_files;
+using systole::parse_example;
+using systole::parse_single_example;
+using systole::read_file;
+using systole::VarLenFeature;
+using systole::write_file;
+using systole::write_graph_def;
+// A file of this machine or of a bucket: TFRecordWriter("train.tfrecord"). Complete once closed.
+class TFRecordWriter : public RecordWriter {
+ public:
+  explicit TFRecordWriter(const std::string& path, RecordWriterOptions options = {})
+      : RecordWriter(default_file_system(), path, options) {}
+};
+using systole::TFRecordOptions;
+}  // namespace io
+namespace python_io = io;
+
+// tf.tpu, tf.contrib.tpu: beside the ops of graph/api/tpu_ops.h and its neighbours.
+namespace tpu {
+using systole::CrossShardOptimizer;
+using systole::InputPipelineConfig;
+using systole::RunConfig;
+using systole::TPUConfig;
+using systole::TPUEstimator;
+using systole::TPUEstimatorSpec;
+}  // namespace tpu
+namespace contrib {
+namespace tpu = systole::tpu;
+namespace cluster_resolver {
+using systole::TPUClusterResolver;
+}  // namespace cluster_resolver
+}  // namespace contrib
+
 // tf.contrib.layers: what programs that are all tf.layers otherwise take from it.
 namespace contrib::layers {
 using systole::layers::l1_regularizer;
 using systole::layers::l2_regularizer;
+using systole::layers::layer_norm;
 inline Initializer xavier_initializer(bool uniform = true, std::optional<int64_t> seed = {}) {
   return uniform ? glorot_uniform_initializer(seed) : glorot_normal_initializer(seed);
 }

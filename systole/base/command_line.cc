@@ -49,6 +49,11 @@ CLI::Validator number_check(const std::string& note, const std::string& wanted,
       note);
 }
 
+bool is_truth_value(std::string_view text) {
+  const std::string lower = CLI::detail::to_lower(std::string(text));
+  return lower == "true" || lower == "false" || lower == "0" || lower == "1";
+}
+
 template <class T>
 struct ValueType {
   static constexpr const char* kName = "TEXT";
@@ -93,9 +98,7 @@ struct ValueType<bool> {
   static constexpr const char* kName = "true|false";
   static void check(CLI::Option& option) {
     option.check([](const std::string& text) {
-      const std::string lower = CLI::detail::to_lower(text);
-      const bool good = lower == "true" || lower == "false" || lower == "0" || lower == "1";
-      return good ? std::string() : not_taken(text, "true or false");
+      return is_truth_value(text) ? std::string() : not_taken(text, "true or false");
     });
   }
 };
@@ -357,6 +360,28 @@ std::string error_prefix(const std::string& program) {
 
 std::string heading(const char* text) { return styled(Style::bold, text, stdout) + "\n"; }
 
+// Gives options of true or false that have no value the value true: "--do_train --do_eval".
+std::vector<std::string> with_bare_truths(const CLI::App& app, Arguments arguments) {
+  std::vector<std::string> result;
+  const CLI::App* at = &app;
+  bool options_ended = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    result.emplace_back(arguments[i]);
+    if (i == 0 || options_ended) continue;
+    options_ended = result.back() == "--";
+    const auto commands = at->get_subcommands(
+        [&](const CLI::App* command) { return command->get_name() == arguments[i]; });
+    if (!commands.empty()) at = commands[0];
+    const CLI::Option* option = named_option(*at, result.back());
+    if (option == nullptr || type_and_note(*option).first != ValueType<bool>::kName) continue;
+    const bool bare = result.back().find('=') == std::string::npos;
+    if (bare && (i + 1 == arguments.size() || !is_truth_value(arguments[i + 1]))) {
+      result.emplace_back("true");
+    }
+  }
+  return result;
+}
+
 // Reports that standard output cannot be written. Returns the exit code.
 int output_error(const std::string& program, const std::string& what) {
   print_error("{} standard output: cannot write, got '{}'\n", error_prefix(program), what);
@@ -615,9 +640,13 @@ int CommandLine::parse(int argc, const char* const* argv) {
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
+  const std::vector<std::string> texts =
+      with_bare_truths(app_, Arguments(argv, static_cast<size_t>(argc)));
+  std::vector<const char*> arguments;
+  for (const std::string& text : texts) arguments.push_back(text.c_str());
   int status = 0;
   try {
-    status = parse(argc, argv);
+    status = parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const ExitStatus& exit) {
     status = exit.code;
   } catch (const UsageError& error) {

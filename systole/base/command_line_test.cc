@@ -234,6 +234,24 @@ TEST_F(CommandsTest, AreFoundAndRun) {
   EXPECT_EQ(said_, "hello");
 }
 
+// As absl's flags.
+TEST_F(CommandsTest, OptionsOfTrueOrFalseNeedNoValue) {
+  const auto twice_after = [&](std::vector<const char*> arguments) {
+    twice_ = false;
+    said_.clear();
+    EXPECT_EQ(errors_of(std::move(arguments), 0), "");
+    EXPECT_EQ(said_, "hello");
+    return twice_;
+  };
+  EXPECT_TRUE(twice_after({"say", "hello", "--twice", "--times", "3"}));
+  EXPECT_TRUE(twice_after({"say", "--twice", "hello"}));
+  EXPECT_TRUE(twice_after({"say", "hello", "--twice"}));
+  EXPECT_TRUE(twice_after({"say", "hello", "--twice", "true"}));
+  EXPECT_FALSE(twice_after({"say", "hello", "--twice", "false"}));
+  EXPECT_FALSE(twice_after({"say", "hello", "--twice=False"}));
+  EXPECT_THAT(errors_of({"say", "hello", "--twice=yes"}, 2), HasSubstr("expected true or false"));
+}
+
 TEST_F(CommandsTest, HelpHasAllButSecrets) {
   EXPECT_THAT(line_.help(), HasSubstr("Usage: program [OPTIONS] COMMAND ...\n"));
   EXPECT_THAT(line_.help(), HasSubstr("\nCommands:\n  say   Says it\n  make  Makes it\n"));

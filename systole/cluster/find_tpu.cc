@@ -15,7 +15,9 @@ std::string tpu_variable() {
 
 std::string find_tpu(const std::string& tpu) {
   if (tpu.empty() && tpu_variable().empty()) return "";
-  return TPUClusterResolver({.tpu = tpu}).get_master();
+  const TPUClusterResolver resolver =
+      tpu.empty() ? TPUClusterResolver() : TPUClusterResolver({.tpu = tpu});
+  return resolver.get_master();
 }
 
 }  // namespace systole

@@ -27,6 +27,11 @@ std::string one_name(const char* argument, const TPUNames& names) {
   return names.names().empty() ? "" : names.names().front();
 }
 
+// "", given as the name.
+bool is_this_machine(const TPUNames& names) {
+  return !names.is_list() && names.names().size() == 1 && names.names()[0].empty();
+}
+
 struct TpuConfig {
   std::string name;
   std::string project;
@@ -116,7 +121,7 @@ void TPUClusterResolver::find_name(const TPUClusterResolverOptions& options) {
     name_ = old_name;
     source_ = "the argument tpu_names";
   }
-  if (!name_.empty()) return;
+  if (!name_.empty() || is_this_machine(options.tpu)) return;
   for (const char* variable : {"KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME"}) {
     name_ = environment_value(variable);
     source_ = variable;
@@ -137,7 +142,8 @@ void TPUClusterResolver::find_name(const TPUClusterResolverOptions& options) {
     return;
   }
   throw not_found(
-      "TPUClusterResolver: no TPU named, expected .tpu (empty) or the environment ({}): {}",
+      "TPUClusterResolver: no TPU named, expected .tpu (not given; \"\" is this machine) or the "
+      "environment ({}): {}",
       kSources, target_forms());
 }
 
@@ -150,7 +156,7 @@ void TPUClusterResolver::resolve(const TPUClusterResolverOptions& options) {
     for (const std::string& address : addresses) check_address(address, name_, source_);
     return set_workers(addresses, options);
   }
-  if (has_target_scheme(name_)) {
+  if (name_.empty() || has_target_scheme(name_)) {
     master_ = name_;
     environment_ = "google";
     return;

@@ -41,7 +41,8 @@ struct TPUClusterResolverOptions {
   //   a session target: "local" or "local:v3-8" (a virtual TPU on this machine), or another
   //   registered scheme "grpc://host:port", or several with commas between: workers the name of a
   //   cloud TPU, for which the Cloud TPU API is asked
-  // If empty, the environment variables, in this order: KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS (a list of
+  // "": this machine without a TPU, as in TPUClusterResolver(use_tpu ? tpu : ""). If not given, the
+  // environment variables, in this order: KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS (a list of
   // grpc://), TPU_NAME, TPU_CONFIG (JSON with tpu_node_name, project, zone), COLAB_TPU_ADDR
   // (host:port).
   TPUNames tpu;

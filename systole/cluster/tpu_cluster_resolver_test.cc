@@ -90,6 +90,11 @@ TEST(TPUClusterResolver, KeepsAddressesThatSessionsTake) {
   for (const char* tpu : {"local", "local:v3-8", "grpc://10.0.0.2:8470"}) {
     EXPECT_EQ(TPUClusterResolver(tpu).get_master(), tpu);
   }
+  // This machine, whatever the environment says.
+  const Environment named(Variables{{"TPU_NAME", "local"}});
+  EXPECT_EQ(TPUClusterResolver("").get_master(), "");
+  EXPECT_EQ(TPUClusterResolver({.tpu = ""}).get_master(), "");
+  EXPECT_EQ(TPUClusterResolver({.tpu = std::string()}).cluster_spec(), std::nullopt);
   const TPUClusterResolver local("local");
   EXPECT_EQ(local.cluster_spec(), std::nullopt);
   EXPECT_EQ(local.environment(), "google");

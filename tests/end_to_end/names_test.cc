@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <type_traits>
+
+#include "systole/base/testing/temp_folder.h"
 
 namespace systole::testing {
 namespace {
@@ -35,6 +38,25 @@ TEST(Names, ContribData) {
                 [](const Dataset& x) { return x.repeat(3); }, {.cycle_length = 2}))),
             15);
   static_assert(std::is_same_v<data::CsvDataset, systole::data::CsvDataset>);
+}
+
+TEST(Names, FilesAndTpus) {
+  const TempFolder folder;
+  python_io::TFRecordWriter writer(folder / "a.tfrecord");
+  writer.write("text");
+  writer.close();
+  EXPECT_EQ(systole::data::TFRecordDataset(folder / "a.tfrecord").element_spec().leaf().dtype,
+            string);
+  EXPECT_EQ((io::FixedLenFeature{.shape = {2}, .dtype = float32}).dtype, DType::f32);
+  const name_scope scope("outer");
+  const variable_scope variables("inner");
+  const std::unique_ptr<systole::train::Optimizer> optimizer =
+      std::make_unique<systole::train::GradientDescentOptimizer>(0.1);
+  EXPECT_TRUE(optimizer->slot_names().empty());
+  static_assert(std::is_same_v<contrib::tpu::CrossShardOptimizer, systole::CrossShardOptimizer>);
+  static_assert(std::is_same_v<tpu::TPUEstimator, TPUEstimator>);
+  static_assert(std::is_same_v<systole::train::Scaffold, Scaffold>);
+  EXPECT_EQ(contrib::cluster_resolver::TPUClusterResolver("").master(), "");
 }
 
 }  // namespace

@@ -88,6 +88,67 @@ TEST_F(TensorFlowLines, FlagsAndValuesByPosition) {
   EXPECT_THAT(floats(exponential_decay(0.5F, constant(3), 2, 0.5F, true)), ElementsAre(0.25F));
 }
 
+TEST_F(TensorFlowLines, WindowsByPosition) {
+  const Output x = ones({1, 4, 4, 2});
+  const Output w = ones({3, 3, 2, 5});
+  EXPECT_EQ(nn::conv2d(x, w, {1, 1, 1, 1}, "SAME").shape(), Shape({1, 4, 4, 5}));
+  EXPECT_EQ(nn::conv2d(x, w, {1, 1, 1, 1}, "VALID").shape(), Shape({1, 2, 2, 5}));
+  EXPECT_EQ(
+      nn::conv3d(ones({1, 4, 4, 4, 2}), ones({1, 1, 1, 2, 3}), {1, 2, 2, 2, 1}, "SAME").shape(),
+      Shape({1, 2, 2, 2, 3}));
+  EXPECT_EQ(nn::depthwise_conv2d(x, ones({3, 3, 2, 1}), {1, 1, 1, 1}, "SAME").shape(), x.shape());
+  EXPECT_EQ(nn::max_pool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME").shape(), Shape({1, 2, 2, 2}));
+  EXPECT_EQ(nn::avg_pool(x, {1, 2, 2, 1}, {1, 1, 1, 1}, "VALID").shape(), Shape({1, 3, 3, 2}));
+  EXPECT_EQ(layers::conv2d(x, 32, 3, 2, "same").shape(), Shape({1, 2, 2, 32}));
+  EXPECT_EQ(layers::max_pooling2d(x, 2, 2, {.padding = "same"}).shape(), Shape({1, 2, 2, 2}));
+  EXPECT_EQ(layers::average_pooling2d(x, 3, 3, {.padding = "same"}).shape(), Shape({1, 2, 2, 2}));
+}
+
+TEST_F(TensorFlowLines, ListsAndTextsByPosition) {
+  const Output x = reshape(constant({1.0F, 5.0F, 3.0F}), {1, 3});
+  EXPECT_THAT(floats(nn::top_k(x, 2).values), ElementsAre(5, 3));
+  EXPECT_EQ(split(x, {1, 2}, 1)[1].shape(), Shape({1, 2}));
+  EXPECT_THAT(floats(pad(x, {{0, 0}, {1, 0}}, "CONSTANT")), ElementsAre(0, 1, 5, 3));
+  EXPECT_THAT(floats(pad(x, {{0, 0}, {1, 0}}, "REFLECT")), ElementsAre(5, 1, 5, 3));
+  EXPECT_THAT(error_of([&] {
+                pad(x, {{0, 0}, {1, 0}}, "EDGE");
+              }),
+              HasSubstr("pad: mode, got 'EDGE', expected CONSTANT, REFLECT or SYMMETRIC"));
+  const Variable beta(1.0F, "beta");
+  EXPECT_EQ(nn::batch_normalization(x, 0.0F, 1.0F, beta, 2.0F, 1e-5).shape(), x.shape());
+  EXPECT_THAT(floats(random_uniform({2}, 3, 4, int32)), ElementsAre(3, 3));
+  EXPECT_EQ(random_normal({2}, 0.0F, 0.5F).shape(), Shape({2}));
+  EXPECT_THAT(floats(random_normal({2}, 7.0F, 0.0F)), ElementsAre(7, 7));
+  EXPECT_THAT(floats(truncated_normal({1}, 7.0F, 0.0F)), ElementsAre(7));
+  EXPECT_THAT(floats(truncated_normal_initializer(0.0, 0.0)(Shape({2}), float32)),
+              ElementsAre(0, 0));
+  EXPECT_THAT(floats(random_normal_initializer(1.0, 0.0)(Shape({1}), float32)), ElementsAre(1));
+  EXPECT_EQ(random_uniform_initializer(-1.0, 1.0)(Shape({1}), float32).shape(), Shape({1}));
+}
+
+TEST_F(TensorFlowLines, LoopsOverOneTensor) {
+  const Output i =
+      while_loop([](Output v) { return v < 10; }, [](Output v) { return v + 3; }, {constant(1)});
+  EXPECT_THAT(floats(i), ElementsAre(10));
+}
+
+TEST_F(TensorFlowLines, LayerNorm) {
+  const Output x = constant({{1.0F, 3.0F}, {10.0F, 30.0F}});
+  const Output y = contrib::layers::layer_norm(x);
+  EXPECT_EQ(global_variables().size(), 2U);
+  EXPECT_EQ(global_variables()[0].name(), "LayerNorm/beta");
+  EXPECT_EQ(global_variables()[1].name(), "LayerNorm/gamma");
+  session_.run(global_variables_initializer());
+  EXPECT_THAT(floats(y),
+              ::testing::Pointwise(::testing::FloatNear(1e-5F), {-1.0F, 1.0F, -1.0F, 1.0F}));
+  const Output both = contrib::layers::layer_norm(
+      x, {.scale = false, .activation_fn = relu, .begin_norm_axis = 0, .scope = "all"});
+  session_.run(global_variables_initializer());
+  EXPECT_EQ(floats(both)[0], 0);
+  EXPECT_THAT(error_of([&] { contrib::layers::layer_norm(x, {.begin_norm_axis = 2}); }),
+              HasSubstr("layer_norm"));
+}
+
 TEST_F(TensorFlowLines, GradientsAndGlobalSteps) {
   Variable w(3.0F, "w");
   const Output loss = square(w.value());

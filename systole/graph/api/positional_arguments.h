@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,8 +14,11 @@
 #include <vector>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/initializers.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/random_ops.h"
 #include "systole/graph/api/variable.h"
 
 namespace systole {
@@ -277,6 +281,132 @@ requires std::is_arithmetic_v<T> Output one_hot(const Input& indices, int64_t de
                                                 double off_value = 0) {
   return one_hot(indices, depth,
                  OneHotOptions{.on_value = static_cast<double>(on_value), .off_value = off_value});
+}
+
+// -- Windows: conv2d(x, w, {1, 2, 2, 1}, "SAME"), max_pool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME").
+
+inline Output conv2d(const Input& input, const Input& filter, std::vector<int64_t> strides,
+                     Padding padding) {
+  return conv2d(input, filter, Conv2DOptions{.strides = std::move(strides), .padding = padding});
+}
+inline Output depthwise_conv2d(const Input& input, const Input& filter,
+                               std::vector<int64_t> strides, Padding padding) {
+  return depthwise_conv2d(input, filter,
+                          Conv2DOptions{.strides = std::move(strides), .padding = padding});
+}
+inline Output conv3d(const Input& input, const Input& filter, std::vector<int64_t> strides,
+                     Padding padding) {
+  return conv3d(input, filter, Conv3DOptions{.strides = std::move(strides), .padding = padding});
+}
+inline Output max_pool(const Input& value, std::vector<int64_t> ksize, std::vector<int64_t> strides,
+                       Padding padding) {
+  return max_pool(
+      value,
+      PoolOptions{.ksize = std::move(ksize), .strides = std::move(strides), .padding = padding});
+}
+inline Output avg_pool(const Input& value, std::vector<int64_t> ksize, std::vector<int64_t> strides,
+                       Padding padding) {
+  return avg_pool(
+      value,
+      PoolOptions{.ksize = std::move(ksize), .strides = std::move(strides), .padding = padding});
+}
+
+// -- Numbers and texts after the tensors.
+
+template <std::integral T>
+TopK top_k(const Input& input, T k, bool sorted = true) {
+  return top_k(input, TopKOptions{.k = static_cast<int64_t>(k), .sorted = sorted});
+}
+inline std::vector<Output> split(const Input& value, const std::vector<int64_t>& sizes,
+                                 int64_t axis) {
+  return split(value, sizes, SplitOptions{.axis = axis});
+}
+// batch_normalization(x, mean, variance, beta, gamma, 1e-5)
+inline Output batch_normalization(const Input& x, const Input& mean, const Input& variance,
+                                  const Input& offset, const Input& scale,
+                                  double variance_epsilon) {
+  const DType dtype = x.dtype();
+  return batch_normalization(x, mean, variance,
+                             BatchNormalizationOptions{.offset = offset.resolve(dtype),
+                                                       .scale = scale.resolve(dtype),
+                                                       .variance_epsilon = variance_epsilon});
+}
+// pad(x, {{1, 1}, {2, 2}}, "REFLECT"). Errors: INVALID_ARGUMENT for another mode.
+template <std::same_as<char> Char>
+Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& paddings,
+           const Char* mode, double constant_values = 0) {
+  const std::string_view name = mode == nullptr ? "" : mode;
+  const auto is = [&](std::string_view upper, std::string_view lower) {
+    return name == upper || name == lower;
+  };
+  if (!is("CONSTANT", "constant") && !is("REFLECT", "reflect") && !is("SYMMETRIC", "symmetric")) {
+    throw invalid_argument("pad: mode, got '{}', expected CONSTANT, REFLECT or SYMMETRIC", name);
+  }
+  return pad(tensor, paddings,
+             PadOptions{.mode = is("REFLECT", "reflect")       ? PadMode::reflect
+                                : is("SYMMETRIC", "symmetric") ? PadMode::symmetric
+                                                               : PadMode::constant,
+                        .constant_values = constant_values});
+}
+
+// -- Distributions: random_normal({2}, 0.0F, 0.02F), random_uniform({2}, 0, 10, int32).
+
+inline Output random_normal(const ShapeInput& shape, const Input& mean, const Input& stddev,
+                            DType dtype = DType::f32, std::optional<int64_t> seed = std::nullopt) {
+  return random_normal(
+      shape, RandomNormalOptions{.mean = mean, .stddev = stddev, .dtype = dtype, .seed = seed});
+}
+inline Output truncated_normal(const ShapeInput& shape, const Input& mean, const Input& stddev,
+                               DType dtype = DType::f32,
+                               std::optional<int64_t> seed = std::nullopt) {
+  return truncated_normal(
+      shape, TruncatedNormalOptions{.mean = mean, .stddev = stddev, .dtype = dtype, .seed = seed});
+}
+inline Output random_uniform(const ShapeInput& shape, const Input& minval, const Input& maxval,
+                             DType dtype = DType::f32, std::optional<int64_t> seed = std::nullopt) {
+  return random_uniform(
+      shape,
+      RandomUniformOptions{.minval = minval, .maxval = maxval, .dtype = dtype, .seed = seed});
+}
+// truncated_normal_initializer(0.0, 0.02)
+template <class T>
+requires std::is_arithmetic_v<T> Initializer
+truncated_normal_initializer(T mean, double stddev, std::optional<int64_t> seed = std::nullopt) {
+  return truncated_normal_initializer(
+      NormalInitializerOptions{.mean = static_cast<double>(mean), .stddev = stddev, .seed = seed});
+}
+template <class T>
+requires std::is_arithmetic_v<T> Initializer
+random_normal_initializer(T mean, double stddev, std::optional<int64_t> seed = std::nullopt) {
+  return random_normal_initializer(
+      NormalInitializerOptions{.mean = static_cast<double>(mean), .stddev = stddev, .seed = seed});
+}
+template <class T>
+requires std::is_arithmetic_v<T> Initializer
+random_uniform_initializer(T minval, double maxval, std::optional<int64_t> seed = std::nullopt) {
+  return random_uniform_initializer(UniformInitializerOptions{
+      .minval = static_cast<double>(minval), .maxval = maxval, .seed = seed});
+}
+
+// -- A loop over one tensor: while_loop([](Output i) { return i < 10; },
+//                                       [](Output i) { return i + 1; }, {i})
+
+template <class Function>
+concept FunctionOfOutput = !std::invocable<const Function&, const std::vector<Output>&> &&
+                           std::invocable<const Function&, Output>;
+
+template <FunctionOfOutput Condition, FunctionOfOutput Body>
+Output while_loop(const Condition& cond, const Body& body, const InputList& loop_vars,
+                  const WhileLoopOptions& options = {}) {
+  if (loop_vars.inputs().size() != 1) {
+    throw invalid_argument("while_loop: loop_vars, got {}, expected one, as the functions take one",
+                           loop_vars.inputs().size());
+  }
+  const LoopConditionFn condition = [&](const std::vector<Output>& vars) { return cond(vars[0]); };
+  const LoopBodyFn step = [&](const std::vector<Output>& vars) {
+    return std::vector<Output>{body(vars[0])};
+  };
+  return while_loop(condition, step, loop_vars, options)[0];
 }
 
 // -- Cross entropies take keywords only, as TensorFlow's do: labels and logits are easy to swap.
