@@ -75,6 +75,23 @@ TEST(ConvertTest, Idx) {
   EXPECT_EQ(write(fs, splits[1], 400).kept, 3);
 }
 
+// Records or megabytes that were meant for bytes.
+TEST(ConvertTest, TooManyShardsAreRefused) {
+  MemoryFileSystem fs;
+  auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});
+  class Many : public ExampleSource {
+   public:
+    std::string identity() const override { return "many"; }
+    int64_t size() const override { return 1'000'000; }
+    uint64_t bytes() override { return 62'370'000; }
+    void read(int64_t, ExampleBuilder&) override {}
+  };
+  splits[1].source = std::make_unique<Many>();
+  EXPECT_THAT(error_of([&] { write(fs, splits[1], 1000); }),
+              HasSubstr("out: shards of 'train', got 62370 files of 1000 bytes, expected at most "
+                        "10000: give the bytes of a shard, as in --shard_size 100MB"));
+}
+
 TEST(ConvertTest, GoesOnWhereverItWasStopped) {
   MemoryFileSystem fs;
   const auto splits = idx_splits(with_digits(fs), {.inputs = {"mnist"}});

@@ -36,6 +36,8 @@ struct Plan {
 // The size of each shard's file; kNotWritten if it is not known to be complete.
 using ShardSizes = std::vector<int64_t>;
 constexpr int64_t kNotWritten = -1;
+// More files are a number of records or megabytes that was taken for bytes.
+constexpr int64_t kMaxShards = 10'000;
 constexpr const char* kSizesKey = "shard_bytes";
 
 // The description file.
@@ -63,8 +65,14 @@ Plan plan_of(const Split& split, const ShardOptions& options) {
   const uint64_t shard_bytes = std::max<uint64_t>(options.shard_bytes, 1);
   const auto examples = split.source->size();
   const auto wanted = static_cast<int64_t>((split.source->bytes() + shard_bytes - 1) / shard_bytes);
+  if (const int64_t shards = std::min(wanted, examples); shards > kMaxShards) {
+    throw invalid_argument(
+        "{}: shards of '{}', got {} files of {} bytes, expected at most {}: give the bytes of a "
+        "shard, as in --shard_size 100MB",
+        options.folder, split.name, shards, shard_bytes, kMaxShards);
+  }
   return {.examples = examples,
-          .shards = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(examples, 1, 99'999)),
+          .shards = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(examples, 1)),
           .compression = std::string(tf_name(options.compression)),
           .identity = split.source->identity()};
 }

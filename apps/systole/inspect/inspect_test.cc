@@ -128,6 +128,11 @@ TEST_F(InspectTest, HloAndOthers) {
   write_npy(fs_, "a.npy", Tensor(1.0F));
   EXPECT_EQ(inspect("a.npy"), "a.npy: npy\nf32[]\n");
   EXPECT_THAT(error_of([&] { inspect("none"); }), ::testing::StartsWith("NOT_FOUND: none: file"));
+  write_file_atomically(fs_, "nothing", "");
+  EXPECT_THAT(error_of([&] { inspect("nothing"); }),
+              ::testing::HasSubstr("nothing: file, got an empty one"));
+  write_file_atomically(fs_, "no.tfrecord", "");
+  EXPECT_THAT(inspect("no.tfrecord"), ::testing::HasSubstr("0 records"));
   fs_.make_directories("empty");
   EXPECT_THAT(error_of([&] { inspect("empty"); }),
               ::testing::StartsWith("NOT_FOUND: empty: directory"));

@@ -107,6 +107,9 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
     if (name.ends_with(ending)) return {FileKind::hlo, path};
   }
   if (name.ends_with(".npy")) return {FileKind::npy, path};
+  if (file_system.stat(path).size == 0 && name.find("tfrecord") == std::string::npos) {
+    throw invalid_argument("{}: file, got an empty one, expected one of a kind that we read", path);
+  }
   const auto file = file_system.open(path);
   try {
     RecordReader(file_system, path, {.compression = sniff_record_compression(*file)}).next();
