@@ -152,6 +152,13 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   return frame;
 }
 
+void OnednnCall::prepare(int concurrent_calls) const {
+  const OnOneThread alone;
+  const std::lock_guard lock(mutex_);
+  while (std::ssize(idle_) < concurrent_calls)
+    idle_.push_back(with_our_errors([&] { return make_frame(); }));
+}
+
 std::unique_ptr<OnednnCall::Frame> OnednnCall::take_frame() const {
   {
     const std::lock_guard lock(mutex_);

@@ -65,6 +65,9 @@ class OnednnCall {
   ~OnednnCall();
   OnednnCall(const OnednnCall&) = delete;
 
+  // Makes the memory objects of so many concurrent calls, so that those allocate nothing.
+  void prepare(int concurrent_calls) const;
+
   // Takes one pointer per operand, in order. Thread-safe.
   void run(std::span<void* const> pointers) const;
 

@@ -255,7 +255,8 @@ std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_
   std::optional<Parts> parts = plan_parts(p, count);
   if (!parts) return nullptr;
   return make_parts_kernel(writes_kernel ? write_kernel(problem, std::move(*parts), num_threads)
-                                         : read_kernel(problem, std::move(*parts), num_threads));
+                                         : read_kernel(problem, std::move(*parts), num_threads),
+                           num_threads);
 }
 
 }  // namespace systole::cpu

@@ -112,7 +112,8 @@ struct Piece {
   int64_t begin, size;
 };
 std::vector<Piece> cut(int64_t size, int64_t parts, int64_t step) {
-  const int64_t each = std::max((size / step + parts - 1) / parts * step, std::min(size, step));
+  const int64_t steps = (size + step - 1) / step;
+  const int64_t each = std::max<int64_t>((steps + parts - 1) / parts, 1) * step;
   std::vector<Piece> result;
   for (int64_t begin = 0; begin < size; begin += each)
     result.push_back({begin, std::min(each, size - begin)});
@@ -211,7 +212,8 @@ std::vector<std::pair<Rectangle, Piece>> cut_up(const MatrixProduct& p, const Cu
 }
 
 // Returns nullptr if oneDNN has no implementation.
-std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& cuts) {
+std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& cuts,
+                                            int num_threads) {
   const OnOneThread alone;
   OnednnWork work;
   DotCalls calls;
@@ -238,7 +240,7 @@ std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& 
                             .count = static_cast<int64_t>(work.parts.size()),
                             .elements = result_bytes / static_cast<int64_t>(sizeof(float))};
   }
-  return make_parts_kernel(std::move(work));
+  return make_parts_kernel(std::move(work), num_threads);
 }
 
 }  // namespace
@@ -288,7 +290,7 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
   const MatrixProduct p(*lhs, *rhs, result);
-  return make_product_kernel(p, choose_cuts(p, num_threads));
+  return make_product_kernel(p, choose_cuts(p, num_threads), num_threads);
 }
 
 }  // namespace systole::cpu

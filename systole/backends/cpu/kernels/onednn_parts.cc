@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "systole/backends/cpu/kernels/parallel.h"
@@ -87,7 +88,12 @@ class PartsKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work) {
+std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads) {
+  for (const auto* parts : {&work.before, &work.parts, &work.after}) {
+    std::map<const OnednnCall*, int> uses;
+    for (const OnednnPart& part : *parts) ++uses[part.call.get()];
+    for (const auto& [call, count] : uses) call->prepare(std::min(count, num_threads));
+  }
   return std::make_unique<PartsKernel>(std::move(work));
 }
 

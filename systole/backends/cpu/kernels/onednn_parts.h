@@ -43,7 +43,7 @@ struct OnednnWork {
   int64_t scratch_bytes = 0;
 };
 
-std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work);
+std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads);
 
 // Returns copies of `from` to `to`, of one size, whose pieces along the first axis are independent.
 // A type may differ.
