@@ -30,7 +30,7 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
   const std::string path = state_path(directory);
   if (!file_system.exists(path)) return std::nullopt;
   if (file_system.stat(path).is_directory) {
-    throw invalid_argument("{}: got a folder, expected a file that names the checkpoints", path);
+    throw invalid_argument("{}: got a directory, expected a file that names the checkpoints", path);
   }
   tensorflow::CheckpointState message;
   parse_message_text(path, read_file(file_system, path, kMaxStateBytes), message);
