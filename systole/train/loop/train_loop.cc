@@ -200,10 +200,17 @@ int64_t TrainLoop::agreed(int64_t own, runtime::ProcessGroup::Wait wait) const {
   return own;
 }
 
+int64_t TrainLoop::agreed(int64_t own) const { return agreed(own, patience()); }
+
+std::array<int64_t, 2> TrainLoop::agreed(std::array<int64_t, 2> own) const {
+  if (options_.step.has_others()) options_.step.processes->take_least(own, patience());
+  return own;
+}
+
 // In the first loop a process may still open its input or compile.
-int64_t TrainLoop::agreed(int64_t own) const {
+runtime::ProcessGroup::Wait TrainLoop::patience() const {
   using Wait = runtime::ProcessGroup::Wait;
-  return agreed(own, first_loop_done_ ? Wait::step : Wait::rare);
+  return first_loop_done_ ? Wait::step : Wait::rare;
 }
 
 bool TrainLoop::save_is_due(int64_t steps) const {
@@ -337,10 +344,13 @@ int64_t TrainLoop::run_loop(int64_t steps) {
   bad_batch_.clear();
   while (done < steps && !input_ended_) {
     const int64_t first = step_ + done;
-    const int64_t launched = agreed(std::min({launch_, stoppable_, steps - done}));
+    const int64_t own = std::min({launch_, stoppable_, steps - done});
+    // A process that reads ahead less than the others returns fewer batches, and the others would
+    // lose what they have read more. Clocks and hooks differ between processes.
+    const auto [launched, ahead] = agreed({own, next_launch(done + own, steps)});
     auto batches = [&] {
       const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, first, first + launched);
-      return feed_->next(launched, next_launch(done + launched, steps));
+      return feed_->next(launched, ahead);
     }();
     const int64_t ready = agreed(batches ? batches->steps : 0);
     input_ended_ = ready == 0;
@@ -352,7 +362,9 @@ int64_t TrainLoop::run_loop(int64_t steps) {
     steps_read_ += batches->steps;
     waited_ += batches->waited_seconds;
     const bool goes_on = finite && StopSignals::received() == nullptr;
-    if (agreed(goes_on ? 1 : 0) == 0) break;
+    const auto [all_go_on, stoppable] = agreed({goes_on ? 1 : 0, stoppable_});
+    stoppable_ = stoppable;
+    if (all_go_on == 0) break;
   }
   return done;
 }

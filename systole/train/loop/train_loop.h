@@ -3,6 +3,7 @@
 // Front ends describe one step and its input; the loop does the rest. See README.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -156,6 +157,8 @@ class TrainLoop {
   // Returns the least number that a process gives.
   int64_t agreed(int64_t own, runtime::ProcessGroup::Wait wait) const;
   int64_t agreed(int64_t own) const;
+  std::array<int64_t, 2> agreed(std::array<int64_t, 2> own) const;  // the same for each number
+  runtime::ProcessGroup::Wait patience() const;
   // Whether rank 0 will save after the next steps, which takes time.
   bool save_is_due(int64_t steps) const;
   void check_global_step();
