@@ -297,7 +297,7 @@ TEST_F(SaverTest, FindsCheckpointsBesideAStateThatIsNone) {
     const LogCapture log;
     EXPECT_EQ(saver.restore_latest(*session_, "d").prefix, "d/m-100");
     EXPECT_THAT(log.messages(),
-                ::testing::Contains("warning: d/checkpoint: got a folder, expected a file that "
+                ::testing::Contains("warning: d/checkpoint: got a directory, expected a file that "
                                     "names the checkpoints; the file is ignored"));
   }
 }
