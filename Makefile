@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb test quick-test sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb test quick-test client-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -55,6 +55,13 @@ quick-test: test-deps ## all tests of the release build, without sanitizers
 	@$(call configure,release)
 	@$(call compile,release)
 	@$(call run_tests)
+
+client-tests: deps ## files of models between Keras 2.15, Keras 3 and this build; installs both; writes the tables of docs/keras_files.md
+	@tools/install-deps.sh clients
+	@$(call configure,release)
+	@$(call compile,release) --target keras_client
+	@tools/install-clients.sh
+	@for client in keras2 keras3; do tests/clients/run.sh $$client $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
 
 stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing Debian packages that Systole needs. Uses no network if all are installed.
-# usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) deb test lint fuzz docs peers
+# usage: tools/install-deps.sh [--list] [GROUP...]     groups: build (default) deb test clients lint fuzz docs peers
 set -euo pipefail
 
 # group  package              why
@@ -46,6 +46,7 @@ test     chromium-headless-shell  the browser of the tests of `systole board`
 test     nodejs               runs the browser tests
 test     npm                  installs playwright-core, which drives the browser
 test     hdf5-tools           h5dump and h5ls read the .h5 files that we write
+clients  python3-venv         virtual environments of tests/clients
 lint     git                  finds what changed
 lint     g++                  compiles every header alone
 lint     python3              the checks of tools/

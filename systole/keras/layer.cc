@@ -82,6 +82,18 @@ std::shared_ptr<LayerCall> call_at(const LayerDefinition& layer, int node_index)
 // `x` with zeros in the examples that only pad a batch.
 Output without_padding(const Output& x) { return example_mask() ? x * masked_weights(x, 1.0F) : x; }
 
+// A value for each row of `output`, whose mean over all rows of all replicas is the sum of their
+// penalties divided by the number of rows. `penalty`: that on the real rows of this replica.
+Output penalty_by_rows(const Output& penalty, const Output& output) {
+  const int64_t rows = output.shape()[0];
+  if (rows < 0) return penalty / cast(gather(shape(output), 0), DType::f32);
+  const std::optional<Output> mask = example_mask();
+  const bool padded = mask && mask->shape() == Shape{rows};
+  const Output count = padded ? maximum(reduce_sum(*mask), 1.0F)
+                              : constant(static_cast<float>(std::max<int64_t>(rows, 1)));
+  return ones({rows}) * (penalty / count);
+}
+
 // " (made at train.cc:12)", "" where the line is not known.
 std::string made_at(const SourceLocation& where) {
   return where.known() ? fmt::format(" (made at {})", where.to_string()) : "";
@@ -272,7 +284,9 @@ std::vector<Output> LayerDefinition::apply(CallContext& context,
   propagate_mask(context, inputs, outputs);
   if (activity_regularizer_ != nullptr) {
     for (const Output& output : outputs) {
-      context.add_loss(activity_regularizer_(without_padding(output)));
+      const Output penalty = activity_regularizer_(without_padding(output));
+      const bool by_rows = activity_regularizer_mean_ && output.shape().rank() > 0;
+      context.add_loss(by_rows ? penalty_by_rows(penalty, output) : penalty);
     }
   }
   return outputs;

@@ -148,6 +148,10 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   void set_initial_weights(std::vector<Tensor> values) { initial_weights_ = std::move(values); }
   const RegularizerFn& activity_regularizer() const { return activity_regularizer_; }
   void set_activity_regularizer(RegularizerFn fn) { activity_regularizer_ = std::move(fn); }
+  // Whether the penalty on an output is divided by its first size, the batch: from TensorFlow 1.13
+  // on. Layers of files have what the file's version says.
+  bool activity_regularizer_mean() const { return activity_regularizer_mean_; }
+  void set_activity_regularizer_mean(bool mean) { activity_regularizer_mean_ = mean; }
 
   // Trainable ones first, then the others, each in the order of creation; with sublayers.
   std::vector<WeightPtr> weights() const;
@@ -193,6 +197,7 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   std::optional<Shape> batch_input_shape_;
   SourceLocation where_;
   RegularizerFn activity_regularizer_;
+  bool activity_regularizer_mean_ = false;
   std::vector<WeightPtr> own_weights_;
   std::vector<Tensor> initial_weights_;
 };

@@ -104,6 +104,9 @@ CommonArguments take_common_arguments(Json& config) {
   if (const auto shape = take("input_shape")) {
     common.batch_input_shape = with_batch(-1, shape_from_json(*shape));
   }
+  if (const auto mean = take("activity_regularizer_mean")) {
+    common.activity_regularizer_mean = JsonType<bool>::from_json(*mean);
+  }
   take("dtype");
   return common;
 }
@@ -120,6 +123,7 @@ Json common_config(const LayerDefinition& layer) {
     json["batch_input_shape"] = shape_to_json(*layer.batch_input_shape());
   }
   json["dtype"] = "float32";
+  if (layer.activity_regularizer_mean()) json["activity_regularizer_mean"] = true;
   return json;
 }
 
@@ -127,6 +131,7 @@ void apply_common(LayerDefinition& layer, const CommonArguments& common) {
   layer.set_name(common.name.empty() ? unique_layer_name(layer.class_name()) : common.name);
   if (!common.trainable) layer.set_trainable(false);  // layers inside may be frozen already
   layer.set_batch_input_shape(common.batch_input_shape);
+  layer.set_activity_regularizer_mean(common.activity_regularizer_mean);
   layer.set_where(common.where);
 }
 

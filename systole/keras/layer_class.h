@@ -30,6 +30,7 @@ struct CommonArguments {
   std::string name;  // unique_layer_name() when empty
   bool trainable = true;
   std::optional<Shape> batch_input_shape;
+  bool activity_regularizer_mean = false;
   SourceLocation where;
 };
 

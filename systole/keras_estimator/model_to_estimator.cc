@@ -143,7 +143,7 @@ class ModelFunction {
     std::vector<Parameter> parameters;
     for (size_t i = 0; i < trained.size(); ++i) {
       if (gradients[i].valid()) {
-        parameters.push_back({trained[i], replica_sum(gradients[i])});
+        parameters.push_back({trained[i], replica_sum_of_gradient(gradients[i])});
       }
     }
     if (parameters.empty()) {

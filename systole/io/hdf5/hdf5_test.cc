@@ -85,6 +85,15 @@ void write_chunked(hid_t file, const char* name, bool compressed) {
   H5Sclose(space);
 }
 
+TEST(Hdf5WriterTest, TwoFilesAreWrittenAtATime) {
+  Hdf5Writer a("a.h5");
+  Hdf5Writer b("b.h5");
+  a.add_array("x", Tensor(1.0F));
+  b.add_array("y", Tensor(2.0F));
+  EXPECT_TRUE(Hdf5Reader("a.h5", a.finish()).contains("x"));
+  EXPECT_TRUE(Hdf5Reader("b.h5", b.finish()).contains("y"));
+}
+
 TEST(Hdf5Test, ReadsWhatItWrote) {
   const Hdf5Reader file = hdf5_of(small_file());
   EXPECT_EQ(file.string("", "config"), "{\"name\": \"model\"}");

@@ -27,7 +27,7 @@ std::string object_name(const LayerDefinition& layer, size_t index) {
   const std::string class_name = layer.class_name();
   if (is_recurrent_layer(layer)) return "cell";
   if (class_name == "Bidirectional") return index == 0 ? "forward_layer" : "backward_layer";
-  if (class_name == "StackedRNNCells") return fmt::format("cell-{}", index);
+  if (class_name == "StackedRNNCells") return fmt::format("cells/{}", index);
   return index == 0 ? "layer" : fmt::format("layer-{}", index);
 }
 

@@ -19,7 +19,8 @@ struct NamedWeight {
 std::vector<NamedWeight> h5_weights_of(const LayerDefinition& layer);
 
 // The same weights by their paths in TensorFlow's object-based checkpoints: "kernel",
-// "cell/kernel", "forward_layer/cell/kernel"; of a model "layer_with_weights-0/kernel".
+// "cell/kernel", "forward_layer/cell/kernel", "cell/cells/0/kernel"; of a model
+// "layer_with_weights-0/kernel".
 std::vector<NamedWeight> object_weights_of(const LayerDefinition& layer);
 
 }  // namespace systole::keras

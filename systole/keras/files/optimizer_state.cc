@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -39,6 +41,46 @@ std::vector<Tensor> fitted(const OptimizerDefinition& optimizer, size_t paramete
   return values;
 }
 
+// TensorFlow from 2.11 on and Keras 3 keep the first two slots of a parameter side by side.
+bool has_pairs(const OptimizerDefinition& optimizer) {
+  static const std::set<std::string> kClasses = {"Adam", "Adamax", "Nadam", "Adadelta"};
+  return kClasses.contains(optimizer.class_name());
+}
+
+// Slots in our order, slot by slot, from pairs. REQUIRES: at least two for each parameter.
+std::vector<Tensor> from_pairs(std::vector<Tensor> slots, size_t parameters) {
+  std::vector<Tensor> sorted;
+  for (size_t kind = 0; kind < 2; ++kind) {
+    for (size_t i = 0; i < parameters; ++i) sorted.push_back(slots[2 * i + kind]);
+  }
+  for (size_t i = 2 * parameters; i < slots.size(); ++i) sorted.push_back(std::move(slots[i]));
+  return sorted;
+}
+
+// Sets all weights, or none.
+bool set_weights_of(OptimizerDefinition& optimizer, std::vector<Tensor> values, size_t parameters) {
+  const std::vector<WeightPtr> weights = optimizer.weights();
+  // Versions differ in whether iterations are among the weights.
+  const bool keeps_iterations = !weights.empty() && weights[0] == optimizer.iterations();
+  std::optional<Tensor> iterations;
+  if (!keeps_iterations && values.size() == weights.size() + 1 && is_iterations(values[0])) {
+    iterations = values[0].cast(DType::s64);
+    values.erase(values.begin());
+  }
+  values = fitted(optimizer, parameters, std::move(values));
+  if (values.empty() && !weights.empty()) return false;
+  for (size_t i = 0; i < weights.size(); ++i) weights[i]->set_value(std::move(values[i]));
+  if (iterations) optimizer.iterations()->set_value(std::move(*iterations));
+  optimizer.restored();
+  return true;
+}
+
+// "iteration:0" of TensorFlow from 2.11 on, "adam/iteration" of Keras 3; older ones have
+// "iterations".
+bool is_new_layout(const std::vector<std::string>& names) {
+  return !names.empty() && (names[0].ends_with("iteration:0") || names[0].ends_with("/iteration"));
+}
+
 }  // namespace
 
 void write_optimizer_state(Hdf5Writer& file, const OptimizerDefinition& optimizer) {
@@ -73,23 +115,69 @@ bool read_optimizer_state(const Hdf5Reader& file, OptimizerDefinition& optimizer
                           std::span<const WeightPtr> parameters) {
   if (!file.contains(kOptimizerGroup)) return false;
   std::vector<Tensor> values;
-  for (const std::string& name : read_h5_names(file, kOptimizerGroup, "weight_names")) {
+  const std::vector<std::string> names = read_h5_names(file, kOptimizerGroup, "weight_names");
+  for (const std::string& name : names) {
     values.push_back(file.read(fmt::format("{}/{}", kOptimizerGroup, name)));
   }
+  if (is_new_layout(names)) {
+    return set_keras3_optimizer_values(std::move(values), optimizer, parameters);
+  }
   optimizer.make_state(parameters);
-  const std::vector<WeightPtr> weights = optimizer.weights();
-  // Versions differ in whether iterations are among the weights.
-  const bool keeps_iterations = !weights.empty() && weights[0] == optimizer.iterations();
-  std::optional<Tensor> iterations;
-  if (!keeps_iterations && values.size() == weights.size() + 1 && is_iterations(values[0])) {
-    iterations = values[0].cast(DType::s64);
+  // TensorFlow 2.0 to 2.10 keep the product of Nadam's momenta, which restored() finds.
+  if (optimizer.class_name() == "Nadam" && values.size() == optimizer.weights().size() + 1 &&
+      values[1].rank() == 0) {
+    values.erase(values.begin() + 1);
+  }
+  return set_weights_of(optimizer, std::move(values), parameters.size());
+}
+
+std::vector<Tensor> keras3_optimizer_values(const OptimizerDefinition& optimizer) {
+  if (!optimizer.has_state()) return {};
+  std::vector<Tensor> values = {optimizer.iterations()->value()};
+  const Json config = optimizer.config();
+  if (optimizer.lr() && config.value("decay", 0.0) == 0) values.push_back(optimizer.lr()->value());
+  std::vector<Tensor> slots;
+  for (const WeightPtr& weight : optimizer.weights()) {
+    if (weight != optimizer.iterations()) slots.push_back(weight->value());
+  }
+  const bool is_adam = optimizer.class_name() == "Adam";
+  const size_t parameters = slots.size() / (is_adam ? 3 : 2);
+  if (is_adam && !config.value("amsgrad", false)) slots.resize(2 * parameters);
+  if (!has_pairs(optimizer)) {
+    values.insert(values.end(), slots.begin(), slots.end());
+    return values;
+  }
+  for (size_t i = 0; i < parameters; ++i) {
+    values.push_back(slots[i]);
+    values.push_back(slots[parameters + i]);
+  }
+  values.insert(values.end(), slots.begin() + static_cast<std::ptrdiff_t>(2 * parameters),
+                slots.end());
+  return values;
+}
+
+bool set_keras3_optimizer_values(std::vector<Tensor> values, OptimizerDefinition& optimizer,
+                                 std::span<const WeightPtr> parameters) {
+  if (values.empty() || !is_iterations(values[0])) return false;
+  optimizer.make_state(parameters);
+  const Tensor iterations = values[0];
+  values.erase(values.begin());
+  std::optional<Tensor> rate;
+  const size_t count = parameters.size();
+  const bool scalars = count > 0 && parameters[0]->shape().rank() == 0;  // so are their slots
+  if (!values.empty() && values[0].rank() == 0 && (!scalars || values.size() % count != 0)) {
+    rate = values[0];
     values.erase(values.begin());
   }
-  values = fitted(optimizer, parameters.size(), std::move(values));
-  if (values.empty() && !weights.empty()) return false;
-  for (size_t i = 0; i < weights.size(); ++i) weights[i]->set_value(std::move(values[i]));
-  if (iterations) optimizer.iterations()->set_value(std::move(*iterations));
-  optimizer.restored();
+  // TensorFlow 2.11 to 2.15 have slots also without a momentum.
+  if (optimizer.class_name() == "SGD" && optimizer.weights().size() == 1) values.clear();
+  if (has_pairs(optimizer)) {
+    if (values.size() < 2 * count) return false;
+    values = from_pairs(std::move(values), count);
+  }
+  values.insert(values.begin(), iterations);
+  if (!set_weights_of(optimizer, std::move(values), count)) return false;
+  if (rate && optimizer.lr()) optimizer.lr()->set_value(rate->cast(DType::f32));
   return true;
 }
 

@@ -21,8 +21,10 @@ struct LoadWeightsOptions {
 };
 
 struct SaveWeightsOptions {
-  bool overwrite = true;         // false: an existing file is an error
-  std::string save_format = {};  // "h5", "tf"; by default by the path: .h5, .keras, .hdf5, else tf
+  bool overwrite = true;  // false: an existing file is an error
+  // "h5", "tf"; by default by the path: .h5, .keras, .hdf5, else tf. A path that ends in
+  // .weights.h5 has the layout of Keras 3.
+  std::string save_format = {};
 };
 
 struct SaveOptions {

@@ -10,15 +10,22 @@
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/files/h5_weights.h"
+#include "systole/keras/files/keras3_weights.h"
+#include "systole/keras/files/keras_archive.h"
 #include "systole/keras/files/optimizer_state.h"
 #include "systole/keras/files/tf_weights.h"
 #include "systole/keras/files/training_config.h"
+#include "systole/keras/models/config_version.h"
+#include "systole/keras/models/keras3_config.h"
 #include "systole/keras/models/serialization.h"
 
 namespace systole::keras {
 namespace {
 
 constexpr const char* kWeightsGroup = "model_weights";
+
+// What Keras 3 calls its files of weights.
+bool is_keras3_weights_path(std::string_view path) { return path.ends_with(".weights.h5"); }
 
 bool is_h5_path(std::string_view path) {
   return path.ends_with(".h5") || path.ends_with(".keras") || path.ends_with(".hdf5");
@@ -79,30 +86,33 @@ std::string file_to_replace(const std::string& path) {
   return with_scheme ? std::string(kFileScheme) + file.string() : file.string();
 }
 
-void write_h5(FileSystem& files, const std::string& path, Hdf5Writer& file) {
+void write_model_file(FileSystem& files, const std::string& path, const std::string& bytes) {
   const std::string target = file_to_replace(path);
-  const std::string bytes = file.finish();
   files.make_directories(parent_path(target));
   write_file_atomically(files, target, bytes);
 }
 
+// Whether files keep the optimizer. Warns of one that they cannot keep.
+bool has_optimizer_for_files(const Model& model) {
+  const auto& trainer = model.model()->trainer;
+  if (!trainer || !trainer->options().optimizer) return false;
+  if (trainer->options().optimizer->class_name() != "TFOptimizer") return true;
+  log_warning(
+      "TensorFlow optimizers do not make it possible to access optimizer attributes or optimizer "
+      "state after instantiation. As a result, we cannot save the optimizer as part of the model "
+      "save file. You will have to compile your model again after loading it.");
+  return false;
+}
+
 void write_training(Hdf5Writer& file, const Model& model) {
   const auto& trainer = model.model()->trainer;
-  if (!trainer || !trainer->options().optimizer) return;
   const OptimizerSpec& optimizer = trainer->options().optimizer;
-  if (optimizer->class_name() == "TFOptimizer") {
-    log_warning(
-        "TensorFlow optimizers do not make it possible to access optimizer attributes or optimizer "
-        "state after instantiation. As a result, we cannot save the optimizer as part of the model "
-        "save file. You will have to compile your model again after loading it.");
-    return;
-  }
   file.set_string("", "training_config",
                   training_config_of(trainer->options(), model.output_names()).dump());
   write_optimizer_state(file, *optimizer.definition());
 }
 
-void compile_as_saved(const Hdf5Reader& file, const Model& model) {
+void compile_as_saved(const Hdf5Reader& file, const std::string& version, const Model& model) {
   if (!file.has_attribute("", "training_config")) {
     log_warning(
         "No training configuration found in save file: the model was *not* compiled. Compile it "
@@ -111,8 +121,9 @@ void compile_as_saved(const Hdf5Reader& file, const Model& model) {
   }
   const Json config = parse_model_json(file.string("", "training_config"));
   if (!config.is_object()) return;
+  const std::vector<std::string> outputs = model.output_names();
   try {
-    model.compile(compile_options_from(config));
+    model.compile(compile_options_from(config, version, outputs));
   } catch (const Error& error) {
     throw error.with_context("load_model without compiling: {.compile = false}");
   }
@@ -125,7 +136,7 @@ void compile_as_saved(const Hdf5Reader& file, const Model& model) {
       "Error in loading the saved optimizer state. As a result, your model is starting with a "
       "freshly "
       "initialized optimizer.");
-  model.compile(compile_options_from(config));
+  model.compile(compile_options_from(config, version, outputs));
 }
 
 }  // namespace
@@ -139,27 +150,46 @@ void save_model(const Model& model, const std::string& path, const SaveOptions& 
   check_has_weights(model, "save");
   FileSystem& files = default_file_system();
   check_overwrite(options.overwrite, files.exists(path), path);
+  const bool with_optimizer = options.include_optimizer && has_optimizer_for_files(model);
+  if (path.ends_with(".keras")) {
+    write_model_file(files, path, keras_archive_of(model, path, with_optimizer));
+    return;
+  }
   Hdf5Writer file(path);
-  const Json config = {{"class_name", model.class_name()}, {"config", model.get_config()}};
-  file.set_string("", "keras_version", kKerasVersion);
+  Json config = {{"class_name", model.class_name()},
+                 {"config", with_inner_modules(model.get_config())}};
+  file.set_string("", "keras_version", take_version_marks(config, kKerasVersion));
   file.set_string("", "backend", "tensorflow");
   file.set_string("", "model_config", config.dump());
   write_h5_weights(file, kWeightsGroup, model.layers());
-  if (options.include_optimizer) write_training(file, model);
-  write_h5(files, path, file);
+  if (with_optimizer) write_training(file, model);
+  write_model_file(files, path, file.finish());
 }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
-  const Hdf5Reader file(default_file_system(), path);
+  FileSystem& files = default_file_system();
+  if (is_keras_archive(files, path)) {
+    try {
+      return load_keras_archive(files, path, options.compile);
+    } catch (const Error& error) {
+      if (error.message().find(path) != std::string::npos) throw;
+      throw error.with_context(path);
+    }
+  }
+  const Hdf5Reader file(files, path);
   if (!file.has_attribute("", "model_config")) {
     throw invalid_argument("{}: No model found in config file, expected a file of model.save()",
                            path);
   }
   try {
-    Model model = model_from_json(file.string("", "model_config"));
+    const std::string version =
+        file.has_attribute("", "keras_version") ? file.string("", "keras_version") : "";
+    Json config = parse_model_json(file.string("", "model_config"));
+    apply_keras_version(config, version);
+    Model model = model_from_config(config);
     StoredWeights stored = read_h5_weights(file, kWeightsGroup);
     load_stored_weights(model.layers(), stored, {});
-    if (options.compile) compile_as_saved(file, model);
+    if (options.compile) compile_as_saved(file, version, model);
     return model;
   } catch (const Error& error) {
     if (error.message().find(path) != std::string::npos) throw;
@@ -187,8 +217,12 @@ void save_weights(const Model& model, const std::string& path, const SaveWeights
   }
   check_overwrite(options.overwrite, files.exists(path), path);
   Hdf5Writer file(path);
-  write_h5_weights(file, "", model.layers());
-  write_h5(files, path, file);
+  if (is_keras3_weights_path(path)) {
+    write_keras3_weights(file, model);
+  } else {
+    write_h5_weights(file, "", model.layers());
+  }
+  write_model_file(files, path, file.finish());
 }
 
 LoadReport load_weights(const Model& model, const std::string& path,
@@ -203,6 +237,18 @@ LoadReport load_weights(const Model& model, const std::string& path,
     }
     check_has_weights(model, "load");
     return read_tf_weights(files, path, *model.model());
+  }
+  const bool archive = is_keras_archive(files, path);
+  if (archive || has_keras3_weights(Hdf5Reader(files, path))) {
+    if (options.by_name || options.skip_mismatch) {
+      throw invalid_argument(
+          "{}: by_name and skip_mismatch, got a file of Keras 3, whose weights have no names, "
+          "expected one of Keras 2",
+          path);
+    }
+    check_has_weights(model, "load");
+    return archive ? load_archive_weights(files, path, model)
+                   : read_keras3_weights(Hdf5Reader(files, path), model, nullptr);
   }
   const Hdf5Reader file(files, path);
   const bool whole_model = !file.has_attribute("", "layer_names") &&

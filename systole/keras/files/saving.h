@@ -22,14 +22,15 @@ struct LoadModelOptions {
 };
 
 // Writes architecture, weights and, of a compiled model, losses, metrics, optimizer and its state,
-// in the HDF5 form of Keras. A symbolic link is followed. Warns of metrics that load_model() finds
+// in the HDF5 form of Keras, or, to `<name>.keras`, as an archive of Keras 3. A symbolic link is
+// followed. Warns of metrics that load_model() finds
 // only after register_metric(). Errors: UNIMPLEMENTED for a model of the user's class or for a
 // layer or loss that has no name in files; FAILED_PRECONDITION for a model whose weights do not
 // exist yet, and for a path of a device or a directory; ALREADY_EXISTS without `overwrite`; those
 // of the file.
 void save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 
-// Reads what save_model() or Keras (1.0 to 2.x, with TensorFlow 1 or 2) wrote in HDF5 form. Where
+// Reads what save_model() or Keras (1.0 to 3) wrote in HDF5 form or as an archive. Where
 // the optimizer's state does not fit, a warning says so and the optimizer starts anew. Classes and
 // functions of the program are found by the names under which they are registered
 // (register_layer_class, register_loss, ...). Errors: NOT_FOUND `Unknown layer: <name>`;

@@ -94,7 +94,7 @@ TEST_F(SavingTest, LayoutIsKeras) {
             (TensorType{DType::f64, {0}}));
   EXPECT_EQ(file.type_of("model_weights/dense/dense/kernel:0"), (TensorType{DType::f32, {2, 3}}));
   EXPECT_EQ(nlohmann::json::parse(file.string("", "training_config")), nlohmann::json::parse(R"({
-      "optimizer_config": {"class_name": "Adam", "config": {"lr": 0.0010000000474974513,
+      "optimizer_config": {"class_name": "Adam", "config": {"learning_rate": 0.0010000000474974513,
         "beta_1": 0.8999999761581421, "beta_2": 0.9990000128746033, "decay": 0.0,
         "epsilon": 1e-07, "amsgrad": false}},
       "loss": "mean_squared_error", "metrics": ["mae"], "weighted_metrics": null,
@@ -459,6 +459,34 @@ TEST_F(SavingTest, FormatsByPathAndName) {
                   model.save_weights(folder_ / path, {.overwrite = false, .save_format = format});
                 }),
                 HasSubstr("ALREADY_EXISTS"));
+  }
+}
+
+// TensorFlow 2 keeps the cells in a list; 1.12 and older files of ours had "cell-0".
+TEST_F(SavingTest, CellsAreAListInCheckpoints) {
+  const auto make = [] {
+    return Sequential(
+        {layers::RNN(layers::StackedRNNCells({layers::SimpleRNNCell(2), layers::SimpleRNNCell(3)}),
+                     {.input_shape = Shape{4, 2}})});
+  };
+  const Sequential model = make();
+  model.save_weights(folder_ / "new");
+  FileSystem& files = default_file_system();
+  const BundleReader bundle(files, folder_ / "new");
+  const std::string key = "layer_with_weights-0/cell/cells/1/kernel/.ATTRIBUTES/VARIABLE_VALUE";
+  EXPECT_THAT(bundle.keys(), Contains(key));
+  BundleWriter older(files, folder_ / "old");
+  for (const std::string& name : bundle.keys()) {
+    if (name.starts_with("_CHECKPOINTABLE")) continue;
+    std::string renamed = name;
+    renamed.replace(renamed.find("cells/"), 6, "cell-");
+    older.add(renamed, bundle.read(name));
+  }
+  older.finish();
+  for (const char* name : {"new", "old"}) {
+    const Sequential other = make();
+    other.load_weights(folder_ / name);
+    expect_same_weights(other, model);
   }
 }
 

@@ -196,6 +196,31 @@ std::string key_of(const std::vector<std::string>& path) {
   return fmt::format("{}{}", fmt::join(parts, "/"), kValueSuffix);
 }
 
+// The path that TensorFlow 1.12, and so older files of this library, have in its place: the cells
+// of StackedRNNCells were "cell-0", "cell-1".
+std::vector<std::string> older_path(const std::vector<std::string>& path) {
+  std::vector<std::string> older;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == "cells" && i + 1 < path.size()) {
+      older.push_back("cell-" + path[++i]);
+    } else {
+      older.push_back(path[i]);
+    }
+  }
+  return older;
+}
+
+// The key of a weight; "" where there is none.
+std::string find_key(const BundleReader& bundle, const ObjectGraph* graph,
+                     const std::vector<std::string>& path) {
+  for (const auto& tried : {path, older_path(path)}) {
+    const ObjectNode* const node = graph != nullptr ? graph->find(tried) : nullptr;
+    const std::string key = graph == nullptr ? key_of(tried) : (node != nullptr ? node->key : "");
+    if (!key.empty() && bundle.contains(key)) return key;
+  }
+  return "";
+}
+
 // Names of layers also count all layers: "layer-2" beside "layer_with_weights-1".
 void link_all_layers(ObjectGraph& graph, const ModelDefinition& model) {
   size_t index = 0;
@@ -265,9 +290,8 @@ LoadReport read_tf_weights(FileSystem& file_system, const std::string& prefix,
   const std::vector<NamedWeight> weights = object_weights_of(model);
   for (size_t i = 0; i < weights.size(); ++i) {
     const std::vector<std::string> path = split_path(weights[i].name);
-    const ObjectNode* const node = has_graph ? graph.find(path) : nullptr;
-    const std::string key = has_graph ? (node != nullptr ? node->key : "") : key_of(path);
-    if (key.empty() || !bundle.contains(key)) {
+    const std::string key = find_key(bundle, has_graph ? &graph : nullptr, path);
+    if (key.empty()) {
       throw invalid_argument(
           "{}: no object '{}' for weight '{}' of the model, expected a checkpoint of weights of "
           "this "

@@ -14,6 +14,9 @@ namespace {
 
 // clip(0.2 x + 0.5, 0, 1)
 Output hard_sigmoid(const Output& x) { return clip_by_value(x * 0.2F + 0.5F, 0.0F, 1.0F); }
+// What Keras 3 calls hard_sigmoid.
+Output hard_sigmoid_of_keras3(const Output& x) { return relu6(x + 3.0F) / 6.0F; }
+Output swish(const Output& x) { return x * sigmoid(x); }
 
 std::map<std::string, ActivationFn>& activation_table() {
   static std::map<std::string, ActivationFn> functions = {
@@ -29,6 +32,11 @@ std::map<std::string, ActivationFn>& activation_table() {
       {"sigmoid", [](const Output& x) { return sigmoid(x); }},
       {"exponential", [](const Output& x) { return exp(x); }},
       {"hard_sigmoid", hard_sigmoid},
+      {std::string(kHardSigmoidOfKeras3), hard_sigmoid_of_keras3},
+      {"swish", swish},
+      {"silu", swish},
+      {"gelu", [](const Output& x) { return gelu(x); }},
+      {"mish", [](const Output& x) { return x * tanh(softplus(x)); }},
   };
   return functions;
 }

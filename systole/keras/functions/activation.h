@@ -38,6 +38,9 @@ class Activation {
   std::string name_ = "linear";
 };
 
+// The hard_sigmoid of Keras 3, relu6(x + 3) / 6. That of Keras 1 and 2 is clip(0.2 x + 0.5, 0, 1).
+inline constexpr std::string_view kHardSigmoidOfKeras3 = "hard_sigmoid_keras3";
+
 // Makes `function` known by `name` to layers and files. Errors: ALREADY_EXISTS.
 void register_activation(std::string name, ActivationFn function);
 std::vector<std::string> activation_names();

@@ -77,6 +77,13 @@ Output poisson(const Output& t, const Output& p) {
   return mean_last(p - t * log(p + kLossEpsilon));
 }
 
+// Of errors up to 1 half their square, of others their size less a half.
+Output huber(const Output& t, const Output& p) {
+  const Output error = abs(p - t);
+  const Output small = minimum(error, 1.0F);
+  return mean_last(small * (error - small * 0.5F));
+}
+
 Output cosine_proximity(const Output& t, const Output& p) {
   const auto normal = [](const Output& x) {
     return x * rsqrt(maximum(reduce_sum(square(x), {.axis = -1, .keepdims = true}), 1e-12));
@@ -104,13 +111,15 @@ std::map<std::string, NamedLoss>& loss_table() {
     add("hinge", hinge_loss);
     add("squared_hinge", squared_hinge);
     add("categorical_hinge", categorical_hinge);
-    add("logcosh", logcosh);
+    add("logcosh", logcosh, {"log_cosh"});
+    add("huber", huber, {"huber_loss", "Huber"});
     add("categorical_crossentropy", categorical_crossentropy);
     add("sparse_categorical_crossentropy", sparse_categorical_crossentropy);
     add("binary_crossentropy", binary_crossentropy);
-    add("kullback_leibler_divergence", kullback_leibler_divergence, {"kld", "KLD"});
+    add("kullback_leibler_divergence", kullback_leibler_divergence,
+        {"kld", "KLD", "kl_divergence"});
     add("poisson", poisson);
-    add("cosine_proximity", cosine_proximity, {"cosine"});
+    add("cosine_proximity", cosine_proximity, {"cosine", "cosine_similarity"});
     return made;
   }();
   return rows;

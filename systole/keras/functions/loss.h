@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "systole/graph/api/graph.h"
+#include "systole/keras/json.h"
 
 namespace systole::keras {
 
@@ -30,13 +31,28 @@ class LossSpec {
   }
   // Keras's full name; "" for a function without one.
   const std::string& name() const { return name_; }
+  // The arguments of a loss object that differ from the defaults, as JSON, such as
+  // {"from_logits":true}; "" for none.
+  const std::string& arguments() const { return arguments_; }
   // Targets are integers of the predictions' shape without the last axis, or with size 1 there.
   bool sparse() const { return name_ == "sparse_categorical_crossentropy"; }
 
  private:
+  friend LossSpec loss_from_json(const Json& json);
+
   LossFn function_;
   std::string name_;
+  std::string arguments_;
 };
+
+// The loss of a name, or of an object of TensorFlow 2 and Keras 3: {"class_name":
+// "BinaryCrossentropy", "config": {"from_logits": true, ...}}. Arguments: from_logits and
+// label_smoothing of the crossentropies, delta of Huber; "binary_labels" of Hinge and SquaredHinge:
+// targets that are all 0 or 1 stand for -1 and 1. Errors: NOT_FOUND as LossSpec(); UNIMPLEMENTED
+// for an argument with another meaning than its default.
+LossSpec loss_from_json(const Json& json);
+// Its name, or the object.
+Json loss_to_json(const LossSpec& loss);
 
 void register_loss(const std::string& name, LossFn function);
 std::vector<std::string> loss_names();

@@ -38,6 +38,7 @@ class BidirectionalLayer : public LayerOf<BidirectionalLayer, BidirectionalOptio
     backward_ = forward_->reversed();
     backward_->set_name("backward_" + layer_name_);
     backward_->set_where(forward_->where());
+    backward_->set_activity_regularizer_mean(forward_->activity_regularizer_mean());
     forward_->set_name("forward_" + layer_name_);
     input_specs_ = {{.ndim = 3}};
   }

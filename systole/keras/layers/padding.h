@@ -84,8 +84,10 @@ struct UpSamplingOptions {
   ByName by_name = ByName();
   Sizes size = 2;
   std::optional<std::string> data_format = std::nullopt;
-  // "bilinear", for images of known sizes: as resize_bilinear of TensorFlow 1.
+  // "bilinear", for images of known sizes: as resize_bilinear of TensorFlow 1, or, with
+  // half_pixel_centers, as that of TensorFlow 2. Layers of files have what the file's version says.
   std::string interpolation = "nearest";
+  bool half_pixel_centers = false;
   InputShape input_shape = std::nullopt;
   InputShape batch_input_shape = std::nullopt;
   std::string name = {};

@@ -27,7 +27,8 @@ Output repeated(const Output& x, const std::vector<int64_t>& times) {
 }
 
 Output enlarged_bilinearly(const LayerDefinition& layer, const SpatialAxes& axes, const Output& x,
-                           const Sizes& size) {
+                           const UpSamplingOptions& options) {
+  const Sizes& size = options.size;
   const int64_t height = x.shape()[axes.spatial(0)];
   const int64_t width = x.shape()[axes.spatial(1)];
   if (height < 0 || width < 0) {
@@ -36,9 +37,10 @@ Output enlarged_bilinearly(const LayerDefinition& layer, const SpatialAxes& axes
         layer.name(), sizes_text(x.shape()));
   }
   const image::Size enlarged{.height = height * size.values[0], .width = width * size.values[1]};
-  if (!axes.channels_first) return image::resize_bilinear(x, enlarged);
+  const image::ResizeOptions resize{.half_pixel_centers = options.half_pixel_centers};
+  if (!axes.channels_first) return image::resize_bilinear(x, enlarged, resize);
   const Output image = transpose(x, {.perm = {0, 2, 3, 1}});
-  return transpose(image::resize_bilinear(image, enlarged), {.perm = {0, 3, 1, 2}});
+  return transpose(image::resize_bilinear(image, enlarged, resize), {.perm = {0, 3, 1, 2}});
 }
 
 UpSamplingOptions normalized_up_sampling(std::string_view layer, int rank, UpSamplingOptions o) {
@@ -61,7 +63,9 @@ class UpSamplingLayer : public LayerOf<UpSamplingLayer<kRank>, UpSamplingOptions
     using O = UpSamplingOptions;
     if (kRank == 1) return {one_size()};
     std::vector<Field<O>> all = {field("size", &O::size), field("data_format", &O::data_format)};
-    if (kRank == 2) all.push_back(field("interpolation", &O::interpolation));
+    if (kRank != 2) return all;
+    all.push_back(field("interpolation", &O::interpolation));
+    all.push_back(field("half_pixel_centers", &O::half_pixel_centers));
     return all;
   }
 
@@ -71,11 +75,17 @@ class UpSamplingLayer : public LayerOf<UpSamplingLayer<kRank>, UpSamplingOptions
     this->input_specs_ = {{.ndim = kRank + 2}};
   }
 
+  Json config() const override {
+    Json json = LayerOf<UpSamplingLayer<kRank>, UpSamplingOptions>::config();
+    if (!this->options_.half_pixel_centers) json.erase("half_pixel_centers");
+    return json;
+  }
+
   std::vector<Output> call(CallContext&, const std::vector<Output>& inputs) override {
     const UpSamplingOptions& o = this->options_;
     const SpatialAxes axes = spatial_axes(kRank, o.data_format);
     const Output& x = inputs.at(0);
-    if (o.interpolation == "bilinear") return {enlarged_bilinearly(*this, axes, x, o.size)};
+    if (o.interpolation == "bilinear") return {enlarged_bilinearly(*this, axes, x, o)};
     std::vector<int64_t> times(kRank + 2, 1);
     for (int i = 0; i < kRank; ++i) {
       times[static_cast<size_t>(axes.spatial(i))] = o.size.values[static_cast<size_t>(i)];

@@ -145,6 +145,7 @@ void upgrade_keras1_names(std::string_view class_name, Json& config) {
     if (format == "tf") format = "channels_last";
     if (format == "th") format = "channels_first";
   }
+  if (class_name == "LeakyReLU") rename(config, "negative_slope", "alpha");  // Keras 3
   if (class_name == "BatchNormalization" && config.value("mode", Json(nullptr)) == 0) {
     config.erase("mode");
   }
@@ -204,7 +205,7 @@ void upgrade_values(Json& config) {
       value = upgraded_activation(value);
     } else if (name == "dtype") {
       value = upgraded_dtype(value);
-    } else if (name == "layer" || name == "cell" || name == "backward_layer") {
+    } else if (name == "layer" || name == "cell") {
       value = upgrade_layer_config(std::move(value));
     } else if (name == "cells" && value.is_array()) {
       for (Json& cell : value) cell = upgrade_layer_config(std::move(cell));
@@ -226,6 +227,8 @@ bool is_harmless(std::string_view key, const Json& value) {
   if (key == "fused" || key == "renorm_momentum" || key == "autocast" || key == "use_cudnn") {
     return true;
   }
+  // Of Keras 3: concerns the outputs of masked steps alone; a seed of its own.
+  if (key == "zero_output_for_mask" || key == "seed") return true;
   return key == "implementation";
 }
 
@@ -253,6 +256,43 @@ void drop_harmless(const LayerClass& layer_class, Json& config) {
   for (const std::string& key : dropped) config.erase(key);
 }
 
+// Without what Keras 3 writes beside the arguments.
+Json arguments_only(Json json) {
+  if (json.is_array()) {
+    for (Json& item : json) item = arguments_only(std::move(item));
+  } else if (json.is_object()) {
+    for (const char* key : {"shared_object_id", "build_config", "module", "registered_name"}) {
+      json.erase(key);
+    }
+    for (auto& [key, value] : json.items()) value = arguments_only(std::move(value));
+  }
+  return json;
+}
+
+// Keras 3 writes both layers. Errors: UNIMPLEMENTED where they differ in more than the direction.
+void upgrade_bidirectional(Json& config) {
+  const Json backward = config.value("backward_layer", Json());
+  if (!config.contains("backward_layer")) return;
+  config.erase("backward_layer");
+  if (backward.is_null() || !config.contains("layer")) return;
+  Json& forward = config["layer"];
+  const auto comparable = [](Json layer, bool backwards) {
+    layer = arguments_only(std::move(layer));
+    if (!layer.is_object() || !layer.contains("config")) return layer;
+    layer["config"].erase("name");
+    layer["config"]["go_backwards"] = layer["config"].value("go_backwards", false) != backwards;
+    return layer;
+  };
+  if (comparable(forward, false) != comparable(backward, true)) {
+    throw unimplemented(
+        "Bidirectional: backward_layer, got a layer with other arguments, expected those of the "
+        "forward layer");
+  }
+  constexpr std::string_view kForward = "forward_";
+  std::string name = forward["config"].value("name", "");
+  if (name.starts_with(kForward)) forward["config"]["name"] = name.substr(kForward.size());
+}
+
 }  // namespace
 
 Json upgrade_layer_config(Json layer) {
@@ -275,6 +315,7 @@ Json upgrade_layer_config(Json layer) {
   const LayerClass* const layer_class = class_if_known(class_name);
   upgrade_values(config);
   if (layer_class == nullptr) return layer;
+  if (class_name == "Bidirectional") upgrade_bidirectional(config);
   upgrade_keras1_names(class_name, config);
   upgrade_values(config);  // under the names of now
   if (config.contains("axis") && config["axis"].is_array() && config["axis"].size() == 1 &&
@@ -284,20 +325,6 @@ Json upgrade_layer_config(Json layer) {
   }
   drop_harmless(*layer_class, config);
   return layer;
-}
-
-Json upgrade_optimizer_config(Json optimizer) {
-  if (!optimizer.is_object() || !optimizer.contains("config")) return optimizer;
-  if (optimizer.contains("class_name") && optimizer["class_name"].is_string()) {
-    std::string name = optimizer["class_name"].get<std::string>();
-    if (const size_t mark = name.rfind('>'); mark != std::string::npos) name.erase(0, mark + 1);
-    optimizer["class_name"] = name;
-  }
-  Json& config = optimizer["config"];
-  if (!config.is_object()) return optimizer;
-  rename(config, "learning_rate", "lr");
-  config.erase("name");
-  return optimizer;
 }
 
 std::string function_name_from_config(const Json& json) {

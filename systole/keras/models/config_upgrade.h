@@ -2,6 +2,9 @@
 // tf.keras 1.12.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "systole/keras/json.h"
 
 namespace systole::keras {
@@ -17,9 +20,27 @@ namespace systole::keras {
 // this library's come back as they are: their arguments may have any name.
 Json upgrade_layer_config(Json layer);
 
-// `optimizer`: {"class_name": ..., "config": {...}}: learning_rate is lr here, and a name is
-// dropped.
-Json upgrade_optimizer_config(Json optimizer);
+// Whether a version, such as "2.1.6-tf", is `major`.`minor`.`patch` or a later one. A text that is
+// no version is an earlier one.
+bool is_version(std::string_view version, int major, int minor = 0, int patch = 0);
+
+// `optimizer`: {"class_name": ..., "config": {...}} or, in Keras's archives, a name.
+// `keras_version` is that of the file.
+//   - learning_rate is lr here, also that of an InverseTimeDecay, which is lr and decay.
+//   - The classes of TensorFlow from 2.11 on and of Keras 3 become ours with the arguments that
+//   have
+//     the same meaning; those of TensorFlow 2.0 to 2.10 are lazy.
+//   - Arguments that say that nothing special is asked for are dropped; others are kept, so that
+//   they
+//     are an error.
+// Errors: UNIMPLEMENTED for another schedule of the learning rate.
+Json upgrade_optimizer_config(Json optimizer, std::string_view keras_version = "");
+
+// The other way: the configuration of one of our optimizers as files have it, which TensorFlow 2
+// and Keras 3 read. Classes of programs come back as they are.
+Json optimizer_config_for_files(Json optimizer);
+// For Keras's archives: what Keras 3 has of it.
+Json optimizer_config_for_keras3(Json optimizer);
 
 // The name of a loss or metric: of a string, or of TensorFlow 2's object, "MeanSquaredError" ->
 // "mean_squared_error". Errors: INVALID_ARGUMENT for other JSON.

@@ -8,6 +8,8 @@
 #include "systole/base/error.h"
 #include "systole/keras/layer_class.h"
 #include "systole/keras/models/config_upgrade.h"
+#include "systole/keras/models/config_version.h"
+#include "systole/keras/models/keras3_nodes.h"
 
 namespace systole::keras {
 namespace {
@@ -228,11 +230,10 @@ Json NetworkDefinition::config() const {
 }
 
 std::string Model::to_json() const {
-  return Json{{"class_name", class_name()},
-              {"config", get_config()},
-              {"keras_version", std::string(kKerasVersion)},
-              {"backend", "tensorflow"}}
-      .dump();
+  Json json = {{"class_name", class_name()}, {"config", get_config()}};
+  json["keras_version"] = take_version_marks(json, kKerasVersion);
+  json["backend"] = "tensorflow";
+  return json.dump();
 }
 
 Model model_from_config(const Json& json) {
@@ -243,13 +244,22 @@ Model model_from_config(const Json& json) {
                       json.at("class_name").dump());
     }
     if (json.at("class_name") == "Sequential") return sequential_from_config(config);
-    return NetworkReader(config).read();
+    if (!has_keras3_nodes(config)) return NetworkReader(config).read();
+    const Json upgraded = with_keras2_nodes(config);
+    return NetworkReader(upgraded).read();
   } catch (const nlohmann::json::exception& error) {
     throw invalid_argument("model: got a configuration that is not Keras's ({})", error.what());
   }
 }
 
-Model model_from_json(const std::string& text) { return model_from_config(parse_model_json(text)); }
+Model model_from_json(const std::string& text) {
+  Json json = parse_model_json(text);
+  if (json.is_object() && json.value("keras_version", Json()).is_string()) {
+    const auto version = json["keras_version"].get<std::string>();
+    apply_keras_version(json, version);
+  }
+  return model_from_config(json);
+}
 
 Json parse_model_json(const std::string& text) {
   const auto check_depth = [](int depth, Json::parse_event_t, Json&) {

@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -28,12 +29,19 @@ class AdaDelta : public OptimizerOf<AdaDelta, optimizers::AdadeltaOptions> {
     const WeightPtr a = slot(squares_, parameter);
     const WeightPtr d = slot(deltas_, parameter);
     const double rho = rounded(options_.rho);
-    const Output new_a = context.value(a) * rho + square(g) * (1 - rho);
+    const GradientRows rows(g, options_.lazy);
+    const Output squares = context.value(a);
+    const Output old_a = squares * rho;
+    const Output new_a = rows.of(old_a) + square(rows.values()) * (1 - rho);
     const Output delta = context.value(d);
-    const Output u = g * sqrt(delta + options_.epsilon) / sqrt(new_a + options_.epsilon);
-    context.add_update(a, new_a);
-    context.add_update(d, delta * rho + square(u) * (1 - rho));
-    return context.value(parameter) - rate_ * u;
+    const Output u =
+        rows.values() * sqrt(rows.of(delta) + options_.epsilon) / sqrt(new_a + options_.epsilon);
+    const Output old_d = delta * rho;
+    context.add_update(a, rows.put(rows.unless_lazy(old_a, squares), new_a));
+    context.add_update(
+        d, rows.put(rows.unless_lazy(old_d, delta), rows.of(old_d) + square(u) * (1 - rho)));
+    const Output p = context.value(parameter);
+    return rows.put(p, rows.of(p) - rate_ * u);
   }
 
  private:

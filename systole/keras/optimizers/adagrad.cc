@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -8,9 +9,13 @@ class AdaGrad : public OptimizerOf<AdaGrad, optimizers::AdagradOptions> {
  public:
   static constexpr std::string_view kClassName = "Adagrad";
   static constexpr double kLearningRate = 0.01;
+  static constexpr std::array<std::string_view, 2> kNewArguments = {"initial_accumulator_value",
+                                                                    "epsilon_in_root"};
   static std::vector<Field<optimizers::AdagradOptions>> fields() {
     using O = optimizers::AdagradOptions;
-    return {field("epsilon", &O::epsilon)};
+    return {field("epsilon", &O::epsilon),
+            field("initial_accumulator_value", &O::initial_accumulator_value),
+            field("epsilon_in_root", &O::epsilon_in_root)};
   }
 
   AdaGrad(double lr, const optimizers::AdagradOptions& options) : OptimizerOf(lr, options) {}
@@ -24,10 +29,16 @@ class AdaGrad : public OptimizerOf<AdaGrad, optimizers::AdagradOptions> {
 
  protected:
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
-    const WeightPtr a = slot(squares_, parameter);
-    const Output new_a = context.value(a) + square(g);
-    context.add_update(a, new_a);
-    return context.value(parameter) - rate_ * g / (sqrt(new_a) + options_.epsilon);
+    const WeightPtr a =
+        slot(squares_, parameter, parameter->shape(), options_.initial_accumulator_value);
+    const GradientRows rows(g);
+    const Output old_a = context.value(a);
+    const Output new_a = rows.of(old_a) + square(rows.values());
+    context.add_update(a, rows.put(old_a, new_a));
+    const Output p = context.value(parameter);
+    const Output root =
+        options_.epsilon_in_root ? sqrt(new_a + options_.epsilon) : sqrt(new_a) + options_.epsilon;
+    return rows.put(p, rows.of(p) - rate_ * rows.values() / root);
   }
 
  private:

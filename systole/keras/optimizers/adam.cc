@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -39,8 +40,11 @@ class Adam : public OptimizerOf<Adam, optimizers::AdamOptions> {
     const Output b2 = context.value(beta_2_);
     const WeightPtr m = slot(m_, parameter);
     const WeightPtr v = slot(v_, parameter);
-    const Output new_m = b1 * context.value(m) + (1.0F - b1) * g;
-    const Output new_v = b2 * context.value(v) + (1.0F - b2) * square(g);
+    const GradientRows rows(g);
+    const Output old_m = b1 * context.value(m);
+    const Output old_v = b2 * context.value(v);
+    const Output new_m = rows.put(old_m, rows.of(old_m) + (1.0F - b1) * rows.values());
+    const Output new_v = rows.put(old_v, rows.of(old_v) + (1.0F - b2) * square(rows.values()));
     context.add_update(m, new_m);
     context.add_update(v, new_v);
     // Files have a slot for the maximum also where it is not in use, of one element.

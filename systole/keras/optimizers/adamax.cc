@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -31,11 +32,20 @@ class AdaMax : public OptimizerOf<AdaMax, optimizers::AdamaxOptions> {
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr m = slot(m_, parameter);
     const WeightPtr u = slot(u_, parameter);
-    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - rounded(options_.beta_1));
-    const Output new_u = maximum(context.value(u) * options_.beta_2, abs(g));
+    const GradientRows rows(g, options_.lazy);
+    const Output old_m = context.value(m) * options_.beta_1;
+    const Output old_u = context.value(u) * options_.beta_2;
+    const Output m_rows = rows.of(old_m) + rows.values() * (1 - rounded(options_.beta_1));
+    const Output u_rows = maximum(rows.of(old_u), abs(rows.values()));
+    const Output new_m = rows.put(rows.unless_lazy(old_m, context.value(m)), m_rows);
+    const Output new_u = rows.put(rows.unless_lazy(old_u, context.value(u)), u_rows);
     context.add_update(m, new_m);
     context.add_update(u, new_u);
-    return context.value(parameter) - corrected_ * new_m / (new_u + options_.epsilon);
+    const Output p = context.value(parameter);
+    if (rows.lazy()) {
+      return rows.put(p, rows.of(p) - corrected_ * m_rows / (u_rows + options_.epsilon));
+    }
+    return p - corrected_ * new_m / (new_u + options_.epsilon);
   }
 
  private:

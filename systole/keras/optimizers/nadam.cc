@@ -3,6 +3,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -53,16 +54,24 @@ class NesterovAdam : public OptimizerOf<NesterovAdam, optimizers::NadamOptions> 
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
     const WeightPtr m = slot(m_, parameter);
     const WeightPtr v = slot(v_, parameter);
-    const Output new_m = context.value(m) * options_.beta_1 + g * (1 - rounded(options_.beta_1));
+    const GradientRows rows(g, options_.lazy);
+    const Output old_m = context.value(m) * options_.beta_1;
+    const Output old_v = context.value(v) * options_.beta_2;
+    const Output new_m =
+        rows.put(old_m, rows.of(old_m) + rows.values() * (1 - rounded(options_.beta_1)));
     const Output new_v =
-        context.value(v) * options_.beta_2 + square(g) * (1 - rounded(options_.beta_2));
+        rows.put(old_v, rows.of(old_v) + square(rows.values()) * (1 - rounded(options_.beta_2)));
     context.add_update(m, new_m);
     context.add_update(v, new_v);
     const Output v_hat = new_v / (1.0F - pow(constant(static_cast<float>(options_.beta_2)), step_));
     const Output m_hat = new_m / (1.0F - schedule_ * next_momentum_);
-    const Output g_hat = g / (1.0F - schedule_);
-    const Output step = (1.0F - momentum_) * g_hat + next_momentum_ * m_hat;
-    return context.value(parameter) - rate_ * step / (sqrt(v_hat) + options_.epsilon);
+    const Output by_m = next_momentum_ * m_hat;
+    const Output g_hat = rows.values() / (1.0F - schedule_);
+    const Output step = rows.put(by_m, (1.0F - momentum_) * g_hat + rows.of(by_m));
+    const Output move = rate_ * step / (sqrt(v_hat) + options_.epsilon);
+    const Output p = context.value(parameter);
+    // The classes of TensorFlow 2.0 to 2.10 let all moments decay, and move only these rows.
+    return rows.lazy() ? rows.put(p, rows.of(p) - rows.of(move)) : p - move;
   }
 
  private:

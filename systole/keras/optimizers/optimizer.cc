@@ -7,6 +7,7 @@
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 #include "systole/keras/seed.h"
 
@@ -30,12 +31,16 @@ WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightP
 }
 
 WeightPtr OptimizerDefinition::slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter,
-                                    const Shape& shape) {
+                                    const Shape& shape, double initial) {
   if (parameter_index_ >= slots.size()) {
-    slots.push_back(std::make_shared<Weight>(parameter->name(), shape,
-                                             WeightOptions{.initializer = zeros_initializer(),
-                                                           .trainable = false,
-                                                           .dtype = parameter->type().dtype}));
+    slots.push_back(std::make_shared<Weight>(
+        parameter->name(), shape,
+        WeightOptions{.initializer = initial == 0
+                                         ? zeros_initializer()
+                                         : constant_initializer(Tensor(static_cast<float>(initial))
+                                                                    .cast(parameter->type().dtype)),
+                      .trainable = false,
+                      .dtype = parameter->type().dtype}));
   }
   return slots.at(parameter_index_);
 }
@@ -76,13 +81,15 @@ std::shared_ptr<OptimizerDefinition> OptimizerDefinition::without_slots() const 
 }
 
 Output OptimizerDefinition::clipped(const Output& gradient) const {
-  Output g = gradient;
+  if (clipnorm_ <= 0 && clipvalue_ <= 0) return gradient;
+  Output g = without_duplicates(gradient);
   if (clipnorm_ > 0) {
-    const Output norm = sqrt(reduce_sum(square(g)));
-    g = g * minimum(clipnorm_ / maximum(norm, 1e-30), 1.0F);
+    const auto slices = indexed_slices(g);
+    const Output norm = sqrt(reduce_sum(square(slices ? slices->values : g)));
+    const Output factor = minimum(clipnorm_ / maximum(norm, 1e-30), 1.0F);
+    g = map_values(g, [&](const Output& values) { return values * factor; });
   }
-  if (clipvalue_ > 0) g = clip_by_value(g, -clipvalue_, clipvalue_);
-  return g;
+  return clipvalue_ > 0 ? clip_by_value(g, -clipvalue_, clipvalue_) : g;
 }
 
 void OptimizerDefinition::add_updates(CallContext& context,

@@ -68,9 +68,11 @@ class OptimizerDefinition : public std::enable_shared_from_this<OptimizerDefinit
 
   // A scalar that a program may change between runs.
   WeightPtr hyperparameter(const std::string& name, double value);
-  // One weight for each parameter, of its shape or `shape`, zeros at first. The same at each call.
+  // One weight for each parameter, of its shape or `shape`, `initial` at first. The same at each
+  // call.
   WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter);
-  WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter, const Shape& shape);
+  WeightPtr slot(std::vector<WeightPtr>& slots, const WeightPtr& parameter, const Shape& shape,
+                 double initial = 0);
 
   double clipnorm_ = 0;   // of each gradient; 0: none
   double clipvalue_ = 0;  // of each element; 0: none
@@ -141,6 +143,11 @@ void register_optimizer(const std::string& class_name,
 
 // Adam(0.001), Adam(0.001, {.beta_1 = 0.5}) and Adam({.lr = 0.001, .beta_1 = 0.5}). Errors:
 // INVALID_ARGUMENT for a rate that is given twice, and for arguments out of range.
+//
+// Of a table that is read by lookups alone (Embedding) only the rows that a batch looked up have a
+// gradient. All rows count as having one, of 0 for the others, as in TensorFlow 1.12 and from 2.11
+// on, but no gradient of the table's size is made. With `lazy`, the form of the classes of
+// TensorFlow 2.0 to 2.10, the other rows and their slots stay as they are.
 // NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace optimizers {
 
@@ -151,6 +158,7 @@ struct SGDOptions {
   bool nesterov = false;
   double clipnorm = 0;
   double clipvalue = 0;
+  bool lazy = false;
 };
 // v = momentum v - lr g; p += v, with nesterov p += momentum v - lr g.
 OptimizerSpec SGD(double lr = 0.01, const SGDOptions& options = {});
@@ -177,8 +185,13 @@ struct RMSpropOptions {
   double decay = 0;
   double clipnorm = 0;
   double clipvalue = 0;
+  double momentum = 0;
+  bool centered = false;         // divides by the variance: a less the square of g's moving average
+  bool epsilon_in_root = false;  // sqrt(a + epsilon): TensorFlow from 2.11 on, and with a momentum
+  bool lazy = false;             // has a meaning with a momentum only
 };
-// a = rho a + (1 - rho) g^2; p -= lr g / (sqrt(a) + epsilon).
+// a = rho a + (1 - rho) g^2; step = lr g / (sqrt(a) + epsilon); p -= step. With a momentum:
+// v = momentum v + step; p -= v.
 // Source: Tieleman and Hinton, COURSERA: Neural Networks for Machine Learning 6.5, 2012.
 OptimizerSpec RMSprop(double lr = 0.001, const RMSpropOptions& options = {});
 OptimizerSpec RMSprop(const RMSpropOptions& options);
@@ -189,8 +202,11 @@ struct AdagradOptions {
   double decay = 0;
   double clipnorm = 0;
   double clipvalue = 0;
+  double initial_accumulator_value = 0;  // 0.1 by default from TensorFlow 2.0 on
+  bool epsilon_in_root = false;          // sqrt(a + epsilon): TensorFlow from 2.11 on
 };
-// a += g^2, from 0; p -= lr g / (sqrt(a) + epsilon). Source: Duchi et al., JMLR 12, 2011.
+// a += g^2, from its initial value; p -= lr g / (sqrt(a) + epsilon). Source: Duchi et al., JMLR 12,
+// 2011.
 OptimizerSpec Adagrad(double lr = 0.01, const AdagradOptions& options = {});
 OptimizerSpec Adagrad(const AdagradOptions& options);
 
@@ -201,6 +217,7 @@ struct AdadeltaOptions {
   double decay = 0;
   double clipnorm = 0;
   double clipvalue = 0;
+  bool lazy = false;
 };
 // a = rho a + (1 - rho) g^2; u = g sqrt(d + epsilon) / sqrt(a + epsilon); p -= lr u;
 // d = rho d + (1 - rho) u^2. Source: Zeiler, arXiv 1212.5701.
@@ -215,6 +232,7 @@ struct AdamaxOptions {
   double decay = 0;
   double clipnorm = 0;
   double clipvalue = 0;
+  bool lazy = false;
 };
 // m as Adam; u = max(beta_2 u, |g|); p -= lr / (1 - beta_1^t) m / (u + epsilon).
 // Source: Kingma and Ba, arXiv 1412.6980, section 7.
@@ -226,9 +244,10 @@ struct NadamOptions {
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
-  double schedule_decay = 0.004;
+  double schedule_decay = 0.004;  // 1 in TensorFlow from 2.11 on
   double clipnorm = 0;
   double clipvalue = 0;
+  bool lazy = false;
 };
 // Adam with Nesterov momentum. Source: Dozat, 2015,
 // http://cs229.stanford.edu/proj2015/054_report.pdf

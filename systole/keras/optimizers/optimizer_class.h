@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,7 @@ Field<O> hyperparameter_field(const std::string& name, double O::*member) {
 //   static std::vector<Field<Options>> fields();    // the other arguments
 //   Derived(double lr, const Options& options);
 //   std::vector<std::vector<WeightPtr>*> slots();   // those that it has
+//   static constexpr std::array kNewArguments = {"x"sv};  // optional: of later versions of Keras
 template <class Derived, class Options>
 class OptimizerOf : public OptimizerDefinition {
  public:
@@ -54,8 +57,11 @@ class OptimizerOf : public OptimizerDefinition {
   Json config() const override {
     Json json = {{"lr", rounded(static_cast<double>(lr_->value().template item<float>()))}};
     for (const Field<Options>& field : all_fields()) json[field.name] = field.get(options_);
-    for (const char* key : {"clipnorm", "clipvalue"}) {
-      if (json.at(key) == 0) json.erase(key);  // Keras writes them only where they are given
+    // Keras writes some arguments only where they are given, and has others in later versions only.
+    const Options defaults;
+    for (const Field<Options>& field : all_fields()) {
+      if (!left_out_by_default(field.name)) continue;
+      if (field.get(options_) == field.get(defaults)) json.erase(field.name);
     }
     return json;
   }
@@ -67,6 +73,9 @@ class OptimizerOf : public OptimizerDefinition {
     }
     all.push_back(field("clipnorm", &Options::clipnorm));
     all.push_back(field("clipvalue", &Options::clipvalue));
+    if constexpr (requires(Options options) { options.lazy; }) {
+      all.push_back(field("lazy", &Options::lazy));
+    }
     return all;
   }
 
@@ -96,6 +105,14 @@ class OptimizerOf : public OptimizerDefinition {
   }
 
  private:
+  static bool left_out_by_default(std::string_view argument) {
+    if (argument == "clipnorm" || argument == "clipvalue" || argument == "lazy") return true;
+    if constexpr (requires { Derived::kNewArguments; }) {
+      return std::ranges::find(Derived::kNewArguments, argument) !=
+             std::end(Derived::kNewArguments);
+    }
+    return false;
+  }
   void check_arguments() const {
     for (const Field<Options>& field : all_fields()) {
       const Json json = field.get(options_);

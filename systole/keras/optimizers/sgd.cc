@@ -1,4 +1,5 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/optimizers/gradient_rows.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
@@ -26,14 +27,24 @@ class Sgd : public OptimizerOf<Sgd, optimizers::SGDOptions> {
 
  protected:
   Output update(CallContext& context, const WeightPtr& parameter, const Output& g) override {
+    const GradientRows rows(g, options_.lazy);
     const Output p = context.value(parameter);
-    const Output step = rate_ * g;
-    if (!momentum_) return p - step;
+    const Output step = rate_ * rows.values();
+    if (!momentum_) return rows.put(p, rows.of(p) - step);
     const WeightPtr moment = slot(moments_, parameter);
     const Output mu = context.value(momentum_);
-    const Output v = mu * context.value(moment) - step;
+    const Output old = context.value(moment);
+    const Output slower = mu * old;
+    const Output changed = rows.of(slower) - step;
+    const Output v = rows.put(rows.unless_lazy(slower, old), changed);
     context.add_update(moment, v);
-    return options_.nesterov ? p + mu * v - step : p + v;
+    if (rows.lazy()) {
+      const Output move = options_.nesterov ? mu * changed - step : changed;
+      return rows.put(p, rows.of(p) + move);
+    }
+    if (!options_.nesterov) return p + v;
+    const Output moved = p + mu * v;
+    return rows.put(moved, rows.of(moved) - step);
   }
 
  private:

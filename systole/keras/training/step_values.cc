@@ -190,6 +190,10 @@ Output added_loss(const Output& added, const Output& example_mask) {
   const Shape& shape = added.shape();
   if (shape.rank() == 0) return added;
   const int64_t batch = example_mask.shape()[0];
+  if (shape[0] > batch && batch > 0 && shape.rank() == 1 && shape[0] % batch == 0) {
+    // For each step of each example, of a layer within TimeDistributed.
+    return weighted_mean(reshape(added, {batch, shape[0] / batch}), example_mask);
+  }
   if (shape[0] != batch && shape[0] >= 0 && batch >= 0) {
     throw invalid_argument(
         "add_loss: got a loss of shape {} for a batch of {} examples, expected a scalar or a value "

@@ -135,7 +135,7 @@ void Trainer::build_updates(CallContext& context, const Output& loss) {
   std::vector<Parameter> parameters;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!gradients[i].valid()) continue;
-    parameters.push_back({weights[i], replica_sum(gradients[i])});
+    parameters.push_back({weights[i], replica_sum_of_gradient(gradients[i])});
   }
   if (parameters.empty()) {
     throw invalid_argument(

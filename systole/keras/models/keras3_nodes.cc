@@ -1,0 +1,132 @@
+#include "systole/keras/models/keras3_nodes.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "systole/base/error.h"
+#include "systole/keras/layer_class.h"
+
+namespace systole::keras {
+namespace {
+
+constexpr const char* kKerasTensor = "__keras_tensor__";
+
+class NodeConverter {
+ public:
+  explicit NodeConverter(const Json& config) : config_(config) {
+    for (const Json& layer : config_.at("layers")) {
+      const std::string class_name = layer.at("class_name").get<std::string>();
+      const std::string name = layer.at("name").get<std::string>();
+      if (class_name == "Sequential") sequentials_.insert(name);
+      if (class_name == "Functional" || class_name == "Model") networks_.insert(name);
+    }
+  }
+
+  Json convert() {
+    Json& layers = config_["layers"];
+    for (Json& layer : layers) {
+      Json nodes = Json::array();
+      for (const Json& node : layer.value("inbound_nodes", Json(Json::array()))) {
+        nodes.push_back(node.is_object() ? converted(node) : node);
+      }
+      layer["inbound_nodes"] = std::move(nodes);
+    }
+    for (const char* key : {"input_layers", "output_layers"}) {
+      Json& ends = config_.at(key);
+      if (is_reference(ends)) ends = Json::array({ends});
+      for (Json& end : ends) {
+        if (!is_reference(end)) {
+          throw unimplemented("model: {}, got {}, expected a list of tensors", key, end.dump());
+        }
+        if (sequentials_.contains(end[0].get<std::string>())) end[1] = end[1].get<int>() + 1;
+        read_.insert(end[0].get<std::string>());
+      }
+    }
+    // Ops that make masks.
+    auto& list = layers.get_ref<Json::array_t&>();
+    std::erase_if(list, [&](const Json& layer) {
+      const std::string module =
+          layer.value("module", Json()).is_string() ? layer["module"].get<std::string>() : "";
+      return module.starts_with("keras.src.ops") &&
+             !read_.contains(layer["name"].get<std::string>());
+    });
+    return std::move(config_);
+  }
+
+ private:
+  static bool is_reference(const Json& json) {
+    return json.is_array() && json.size() >= 3 && json[0].is_string();
+  }
+
+  // Appends the tensors in `json`, a tensor or nested lists of them.
+  void add_tensors(const Json& json, const Json& arguments, Json& node) {
+    if (json.is_array()) {
+      for (const Json& item : json) add_tensors(item, arguments, node);
+      return;
+    }
+    if (!json.is_object()) return;
+    if (json.value("class_name", "") != kKerasTensor) {
+      throw unimplemented("model: inbound_nodes, got {}, expected tensors or lists of them",
+                          json.dump());
+    }
+    Json reference = json.at("config").at("keras_history");
+    const auto name = reference.at(0).get<std::string>();
+    if (sequentials_.contains(name) || networks_.contains(name)) {
+      reference[1] = reference.at(1).get<int>() + 1;
+    }
+    read_.insert(name);
+    reference.push_back(arguments);
+    node.push_back(std::move(reference));
+  }
+
+  Json converted(const Json& call) {
+    const Json kwargs = call.value("kwargs", Json(Json::object()));
+    Json arguments = Json::object();
+    if (kwargs.value("training", Json()).is_boolean()) arguments["training"] = kwargs["training"];
+    Json node = Json::array();
+    add_tensors(call.at("args"), arguments, node);
+    for (const auto& [key, value] : kwargs.items()) {
+      if (key == "mask" || key == "training") continue;
+      if (key == "initial_state" || key == "inputs" || key == "sequences") {
+        add_tensors(value, arguments, node);
+      } else if (!value.is_null()) {
+        throw unimplemented("model: inbound_nodes, got an argument '{}', expected initial_state",
+                            key);
+      }
+    }
+    return node;
+  }
+
+  Json config_;
+  std::set<std::string> sequentials_;
+  std::set<std::string> networks_;
+  std::set<std::string> read_;  // layers whose outputs others take
+};
+
+}  // namespace
+
+bool has_keras3_nodes(const Json& config) {
+  if (!config.is_object() || !config.contains("layers")) return false;
+  for (const Json& layer : config["layers"]) {
+    if (!layer.is_object() || !layer.contains("inbound_nodes")) continue;
+    for (const Json& node : layer["inbound_nodes"]) {
+      if (node.is_object()) return true;
+    }
+  }
+  return false;
+}
+
+Json with_keras2_nodes(const Json& config) { return NodeConverter(config).convert(); }
+
+Json keras3_tensor(const KerasTensor& tensor, int node) {
+  return {{"class_name", kKerasTensor},
+          {"config",
+           {{"shape", shape_to_json(tensor.shape())},
+            {"dtype", std::string(dtype_info(tensor.dtype()).tf_name)},
+            {"keras_history", Json::array({tensor.call()->layer->name(), node, tensor.index()})}}}};
+}
+
+}  // namespace systole::keras
