@@ -480,12 +480,20 @@ TEST(XPlane, has_the_field_numbers_planes_and_lines_that_xprof_reads) {
   EXPECT_THAT(op_stats, Contains("hlo_op"));
   // Categories and work stand at the event's metadata.
   bool has_category = false;
+  int64_t ops_for_xprof = 0;  // XProf counts those whose metadata has a program and a symbol
   for (const Fields& entry : messages(device, 4)) {
+    std::vector<std::string> names;
     for (const Fields& stat : messages(fields_of(text_at(entry, 2)), 5)) {
+      names.push_back(stats.at(number_at(stat, 1)));
       has_category |= stats.at(number_at(stat, 1)) == "hlo_category" &&
                       stats.at(number_at(stat, 7)) == "convolution";
     }
+    if (std::ranges::find(names, "hlo_category") == names.end()) continue;
+    EXPECT_THAT(names, Contains("program_id"));
+    EXPECT_THAT(names, Contains("symbol_id"));
+    ++ops_for_xprof;
   }
+  EXPECT_GT(ops_for_xprof, 0);
   EXPECT_TRUE(has_category);
 }
 

@@ -38,10 +38,11 @@ class Plane {
     return line;
   }
 
+  // `program`: the id of the program that has `op`.
   xplane::XEvent& event(xplane::XLine& line, const Event& event, std::string_view name,
-                        const tracing::Op* op = nullptr) {
+                        const tracing::Op* op = nullptr, int64_t program = -1) {
     xplane::XEvent& added = *line.add_events();
-    added.set_metadata_id(metadata(name, op));
+    added.set_metadata_id(metadata(name, op, program));
     added.set_offset_ps(event.begin * kPicoseconds);
     added.set_duration_ps((event.end - event.begin) * kPicoseconds);
     line.set_duration_ps(std::max<int64_t>(line.duration_ps(), event.end * kPicoseconds));
@@ -82,7 +83,7 @@ class Plane {
     stat.set_ref_value(static_cast<uint64_t>(stat_id(value)));
   }
 
-  int64_t metadata(std::string_view name, const tracing::Op* op) {
+  int64_t metadata(std::string_view name, const tracing::Op* op, int64_t program) {
     const auto key = std::pair(std::string(name), op);
     const auto [entry, added] = events_.try_emplace(key, static_cast<int64_t>(events_.size()) + 1);
     if (!added) return entry->second;
@@ -94,6 +95,9 @@ class Plane {
     const auto add = [&](const char* stat, const auto& value) {
       set(*metadata.add_stats(), stat, value);
     };
+    // XProf counts an op in its overview and tables only if its metadata has these two.
+    add("program_id", program);
+    add("symbol_id", entry->second);
     add("hlo_category", op->category);
     add("flops", static_cast<uint64_t>(op->flops));
     add("model_flops", static_cast<uint64_t>(op->flops));
@@ -129,10 +133,11 @@ void add_device(xplane::XSpace& space, const tracing::Recording& recording,
       const std::string step = std::to_string(event.step);
       const bool is_step = row.name == "Steps";
       const std::string_view name = is_step ? std::string_view(step) : event.name;
-      xplane::XEvent& added = plane.event(line, event.event, name, is_op ? op : nullptr);
+      const int64_t id = event.event.arg("program", -1);
+      xplane::XEvent& added = plane.event(line, event.event, name, is_op ? op : nullptr, id);
       plane.stat(added, "group_id", event.step);
       if (is_step) plane.stat(added, "step_num", event.step);
-      const auto program = recording.programs.find(event.event.arg("program", -1));
+      const auto program = recording.programs.find(id);
       if (is_step || program == recording.programs.end()) continue;
       plane.stat(added, "program_id", program->first);
       plane.stat(added, "hlo_module", program->second->name);
