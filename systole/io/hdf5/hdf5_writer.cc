@@ -165,8 +165,8 @@ Hdf5Writer::Hdf5Writer(std::string name) : state_(std::make_unique<State>()) {
   const Hdf5Id access(::H5Pcreate(H5P_FILE_ACCESS), &::H5Pclose);
   ::H5Pset_fapl_core(access, kImageGrowth, /*backing_store=*/false);
   // Files in memory of one name are one file to the library. The name is not in the bytes.
-  const std::string image =
-      fmt::format("{}.h5", reinterpret_cast<uintptr_t>(state_.get()));  // unique among the open ones
+  const std::string image = fmt::format(
+      "{}.h5", reinterpret_cast<uintptr_t>(state_.get()));  // unique among the open ones
   state_->file = ::H5Fcreate(image.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   if (state_->file < 0) throw state_->failed("file", state_->name);
 }
