@@ -271,10 +271,11 @@ Json arguments_only(Json json) {
 
 // Keras 3 writes both layers. Errors: UNIMPLEMENTED where they differ in more than the direction.
 void upgrade_bidirectional(Json& config) {
-  const Json backward = config.value("backward_layer", Json());
+  Json backward = config.value("backward_layer", Json());
   if (!config.contains("backward_layer")) return;
   config.erase("backward_layer");
   if (backward.is_null() || !config.contains("layer")) return;
+  backward = upgrade_layer_config(std::move(backward));  // as the other one is by now
   Json& forward = config["layer"];
   const auto comparable = [](Json layer, bool backwards) {
     layer = arguments_only(std::move(layer));
