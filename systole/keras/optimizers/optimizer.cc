@@ -82,7 +82,7 @@ std::shared_ptr<OptimizerDefinition> OptimizerDefinition::without_slots() const 
 
 Output OptimizerDefinition::clipped(const Output& gradient) const {
   if (clipnorm_ <= 0 && clipvalue_ <= 0) return gradient;
-  Output g = without_duplicates(gradient);
+  Output g = gradient;  // rows of one index count each, as in TensorFlow
   if (clipnorm_ > 0) {
     const auto slices = indexed_slices(g);
     const Output norm = sqrt(reduce_sum(square(slices ? slices->values : g)));
