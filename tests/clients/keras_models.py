@@ -160,7 +160,7 @@ def layer_normalization(k):
 @model
 def cnn(k):
     return sequential(k, (8, 8, 3), k.layers.Conv2D(4, 3, padding="same", activation="relu"), k.layers.BatchNormalization(),
-                      k.layers.MaxPooling2D(), k.layers.Conv2D(4, (2, 2), strides=2), k.layers.AveragePooling2D(),
+                      k.layers.MaxPooling2D(), k.layers.Conv2D(4, (2, 2), strides=2), k.layers.AveragePooling2D(2),
                       k.layers.Flatten(), k.layers.Dense(2), optimizer="sgd")
 
 

@@ -80,13 +80,17 @@ std::vector<LossCase> regression_losses() {
       {{"squared_hinge"}, Targets::signs, false, over([](double t, double p) {
          return std::pow(std::max(1 - t * p, 0.0), 2);
        })},
-      {{"logcosh"}, Targets::numbers, false, over([](double t, double p) {
+      {{"huber", "huber_loss", "Huber"}, Targets::numbers, false, over([](double t, double p) {
+         const double error = std::abs(p - t);
+         return error <= 1 ? error * error / 2 : error - 0.5;
+       })},
+      {{"logcosh", "log_cosh"}, Targets::numbers, false, over([](double t, double p) {
          return std::log(std::cosh(p - t));
        })},
       {{"poisson"}, Targets::fractions, true, over([](double t, double p) {
          return p - t * std::log(p + kEps);
        })},
-      {{"cosine_proximity", "cosine"},
+      {{"cosine_proximity", "cosine", "cosine_similarity"},
        Targets::numbers,
        false,
        [](const Row& t, const Row& p) {
@@ -138,7 +142,7 @@ std::vector<LossCase> class_losses() {
            return -target * std::log(v) - (1 - target) * std::log(1 - v);
          });
        }},
-      {{"kullback_leibler_divergence", "kld", "KLD"},
+      {{"kullback_leibler_divergence", "kld", "KLD", "kl_divergence"},
        Targets::fractions,
        true,
        [](const Row& t, const Row& p) {

@@ -40,6 +40,11 @@ std::vector<NamedFunction> activation_formulas() {
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"exponential", [](double x) { return std::exp(x); }},
       {"hard_sigmoid", [](double x) { return std::min(std::max(0.2 * x + 0.5, 0.0), 1.0); }},
+      {"hard_sigmoid_keras3", [](double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }},
+      {"swish", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"gelu", [](double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }},
+      {"mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
   };
 }
 

@@ -185,10 +185,33 @@ double bilinear_at(const Grid& x, int64_t b, const Place& at, const Place& facto
   return value;
 }
 
+// As TensorFlow 2 resizes: a pixel is where its centre is.
+double half_pixel_at(const Grid& x, int64_t b, const Place& at, const Place& factor, int64_t k) {
+  const auto place = [&](size_t axis) {
+    return (static_cast<double>(at[axis]) + 0.5) / static_cast<double>(factor[axis]) - 0.5;
+  };
+  double value = 0;
+  for (const int64_t row : {0, 1}) {
+    for (const int64_t column : {0, 1}) {
+      const auto pixel = [&](size_t axis, int64_t next) {
+        return static_cast<int64_t>(std::floor(place(axis))) + next;
+      };
+      const auto share = [&](size_t axis, int64_t next) {
+        return 1 - std::abs(place(axis) - static_cast<double>(pixel(axis, next)));
+      };
+      const Place from = {0, std::clamp<int64_t>(pixel(1, row), 0, x.size[1] - 1),
+                          std::clamp<int64_t>(pixel(2, column), 0, x.size[2] - 1)};
+      value += share(1, row) * share(2, column) * x.at(b, from, k);
+    }
+  }
+  return value;
+}
+
 std::vector<Values> enlarged(const LayerCallCase& c) {
   const Grid x = input_grid(c);
   const Place factor = place_of(c, "size", 2);
   const bool bilinear = c.config.value("interpolation", "nearest") == "bilinear";
+  const bool half_pixel = c.config.value("half_pixel_centers", false);
   Place size = x.size;
   for (size_t i = 0; i < 3; ++i) size[i] *= factor[i];
   Grid y(x.batch, size, x.channels);
@@ -196,7 +219,9 @@ std::vector<Values> enlarged(const LayerCallCase& c) {
     const Place from = {at[0] / factor[0], at[1] / factor[1], at[2] / factor[2]};
     for (int64_t b = 0; b < x.batch; ++b) {
       for (int64_t k = 0; k < x.channels; ++k) {
-        y.at(b, at, k) = bilinear ? bilinear_at(x, b, at, factor, k) : x.at(b, from, k);
+        y.at(b, at, k) = half_pixel ? half_pixel_at(x, b, at, factor, k)
+                         : bilinear ? bilinear_at(x, b, at, factor, k)
+                                    : x.at(b, from, k);
       }
     }
   });
@@ -280,6 +305,9 @@ void add_resizing(LayerRows& rows, int rank) {
            {{"size", rank == 1 ? Json(3) : sizes(rank, {1, 2, 3})}}, enlarged, has_format);
   if (rank == 2) {
     add_both(rows, "UpSampling2D", rank, {{"size", {2, 3}}, {"interpolation", "bilinear"}},
+             enlarged);
+    add_both(rows, "UpSampling2D", rank,
+             {{"size", {2, 3}}, {"interpolation", "bilinear"}, {"half_pixel_centers", true}},
              enlarged);
   }
 }
