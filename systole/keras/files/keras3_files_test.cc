@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/graph.h"
 #include "systole/io/archives/archive_reader.h"
+#include "systole/io/archives/zip_writer.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/hdf5/hdf5_reader.h"
 #include "systole/keras/files/saving.h"
@@ -97,6 +99,29 @@ TEST_F(Keras3FilesTest, ArchivesKeepOptimizers) {
     const Sequential model({layers::Dense(1, {.input_shape = Shape{4}})});
     expect_archive_keeps_training(folder_, model, {.optimizer = name, .loss = "mse"},
                                   {ramp({4, 4})}, {ramp({4, 1})});
+  }
+}
+
+// Keras's own archives have no words of ours in their metadata.
+TEST_F(Keras3FilesTest, ArchivesOfKerasAreCompiled) {
+  const Sequential model({layers::Dense(1, {.input_shape = Shape{4}})});
+  model.compile({.optimizer = "adam", .loss = "huber"});
+  model.train_on_batch({ramp({4, 4})}, {ramp({4, 1})});
+  model.save(folder_ / "ours.keras");
+  const std::string path = folder_ / "keras.keras";
+  ArchiveReader ours(default_file_system(), folder_ / "ours.keras");
+  ZipWriter written(path);
+  while (ours.next()) {
+    const std::string text = ours.read();
+    written.add(ours.name(),
+                ours.name() == "metadata.json" ? R"({"keras_version": "3.15.1"})" : text);
+  }
+  std::ofstream(path, std::ios::binary) << written.finish();
+  const Model loaded = load_model(path);
+  for (int i = 0; i < 2; ++i) {
+    const double a = model.train_on_batch({ramp({4, 4})}, {ramp({4, 1})})["loss"];
+    const double b = loaded.train_on_batch({ramp({4, 4})}, {ramp({4, 1})})["loss"];
+    EXPECT_NEAR(a, b, 1e-6);
   }
 }
 

@@ -152,7 +152,8 @@ Model load_keras_archive(FileSystem& files, const std::string& path, bool compil
   Model model = model_from_config(config);
   const Hdf5Reader weights = weights_in(archive, path);
   static_cast<void>(read_keras3_weights(weights, model, config.value("config", Json())));
-  if (compile) compile_from_archive(config, metadata, weights, model);
+  // The upgraded configuration has the model alone.
+  if (compile) compile_from_archive(Json::parse(archive.config), metadata, weights, model);
   return model;
 }
 
