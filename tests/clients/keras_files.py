@@ -58,8 +58,9 @@ def write_case(folder, make):
             f[f"x{i}"] = value
         for i, value in enumerate(y):
             f[f"y{i}"] = value
-    model.save(f"{folder}/model.h5")
+    # In this order: Keras 3 forgets the optimizer of later archives when it writes HDF5.
     model.save(f"{folder}/model.keras")
+    model.save(f"{folder}/model.h5")
     expected = {"p": predictions(model, x)}
     train(model, x, y)
     expected["q"] = predictions(model, x)
