@@ -236,7 +236,9 @@ using systole::read_file;
 using systole::VarLenFeature;
 using systole::write_file;
 using systole::write_graph_def;
-// A file of this machine or of a bucket: TFRecordWriter("train.tfrecord"). Complete once closed.
+// Writes a TFRecord file given by its path alone, on this machine or in a bucket:
+// TFRecordWriter("gs://bucket/train.tfrecord"). The file is complete after close().
+// (tf.python_io.TFRecordWriter)
 class TFRecordWriter : public RecordWriter {
  public:
   explicit TFRecordWriter(const std::string& path, RecordWriterOptions options = {})

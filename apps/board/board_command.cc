@@ -51,9 +51,9 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server at SIGINT and SIGTERM. A thread of its own waits for the signals; all others
-// block them. If the server does not end in time, for example because a network disk does not
-// answer, this ends the process: a board writes nothing that could be lost.
+// Stops the server on SIGINT or SIGTERM. One thread waits for these signals, which all others
+// block. If the server does not stop in time, for example because a network disk does not answer,
+// the process exits: the board writes no files, so nothing is lost.
 class SignalStopper {
  public:
   SignalStopper() {

@@ -82,8 +82,10 @@ std::shared_ptr<LayerCall> call_at(const LayerDefinition& layer, int node_index)
 // `x` with zeros in the examples that only pad a batch.
 Output without_padding(const Output& x) { return example_mask() ? x * masked_weights(x, 1.0F) : x; }
 
-// A value for each row of `output`, whose mean over all rows of all replicas is the sum of their
-// penalties divided by the number of rows. `penalty`: that on the real rows of this replica.
+// Spreads an activity penalty over the batch: returns penalty / (number of rows) for each row of
+// `output`, so that the mean over the rows of all replicas divides the penalty by the batch size.
+// `penalty` is the sum over this replica's rows without those that pad the batch, which the number
+// of rows leaves out, too.
 Output penalty_by_rows(const Output& penalty, const Output& output) {
   const int64_t rows = output.shape()[0];
   if (rows < 0) return penalty / cast(gather(shape(output), 0), DType::f32);

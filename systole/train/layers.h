@@ -300,8 +300,9 @@ struct LayerNormOptions {
   std::string scope = {};          // of the variables; "LayerNorm"
   Reuse reuse = Reuse::inherit;
 };
-// activation((x - mean) / sqrt(variance + 1e-12) * gamma + beta), with the mean and the variance of
-// each example alone; 1e-3 in place of 1e-12 for f16. (tf.contrib.layers.layer_norm)
+// Layer normalization: activation((x - mean) / sqrt(variance + epsilon) * gamma + beta), where mean
+// and variance are taken over each example by itself. Epsilon is 1e-12, for f16 1e-3.
+// (tf.contrib.layers.layer_norm)
 // Source: Ba, Kiros and Hinton, arXiv 1607.06450.
 Output layer_norm(const Input& inputs, const LayerNormOptions& options = {});
 

@@ -37,7 +37,7 @@ void print_evaluation(const Evaluation& evaluation);
 // Standard error, or a file that takes nothing with --quiet or if another process reports. All
 // processes have the same hooks, because these are part of the program.
 std::FILE* progress_file();
-// Shows the progress of an evaluation in progress_file().
+// Returns a hook that prints the progress of an evaluation to progress_file().
 std::shared_ptr<SessionRunHook> progress_of_evaluation(const EvaluateOptions& options);
 
 // The input_fn for a command. Errors: INVALID_ARGUMENT when the file has no such data.

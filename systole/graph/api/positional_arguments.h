@@ -349,7 +349,8 @@ Output pad(const Input& tensor, const std::vector<std::pair<int64_t, int64_t>>& 
                         .constant_values = constant_values});
 }
 
-// -- Distributions: random_normal({2}, 0.0F, 0.02F), random_uniform({2}, 0, 10, int32).
+// -- Random tensors with their parameters by position: random_normal({2}, 0.0F, 0.02F) is shape,
+// mean and stddev, random_uniform({2}, 0, 10, int32) is shape, minval, maxval and dtype.
 
 inline Output random_normal(const ShapeInput& shape, const Input& mean, const Input& stddev,
                             DType dtype = DType::f32, std::optional<int64_t> seed = std::nullopt) {

@@ -29,8 +29,9 @@ class Backoff {
   // `what` names the operation in the log: "gs://b/a: cannot read".
   Backoff(const RetryOptions& options, std::string what);
 
-  // Waits, and returns true, or returns false at once if no attempt is left. `response` may be
-  // null. `reason` is why the attempt failed; by default the status of the response.
+  // Waits until the next attempt and returns true, or returns false at once if none is left.
+  // `response` is that of the failed attempt, null if there was none. `reason` says in the log why
+  // the attempt failed; if empty, the status of the response does.
   bool wait(const HttpResponse* response, std::string_view reason = "");
   // Attempts so far; 1 before the first wait.
   int attempts() const { return attempts_; }

@@ -2,11 +2,10 @@
 // archives.
 //   vars                               of the model itself, none
 //   layers/dense/vars/0, 1, ...        a layer's weights by number, trainable ones first
-//   layers/dense_1/vars/...            layers are named by their classes, numbered in the model's
-//   order layers/lstm/cell/vars/...          what layers contain: cell, cell/cells/lstm_cell,
-//   layer,
-//                                      forward_layer, backward_layer
-//   layers/functional/layers/...       models within models: functional, sequential
+//   layers/dense_1/vars/...            the second layer of a class, in the model's order
+//   layers/lstm/cell/vars/...          a layer within a layer: cell, cell/cells/lstm_cell
+//   layers/bidirectional/forward_layer/cell/vars/...
+//   layers/functional/layers/...       a model within a model: functional or sequential
 //   optimizer/vars/0, 1, ...           of a compiled model: see optimizer_state.h
 // Groups `vars` have an attribute `name`, which nothing reads. TensorFlow 2.12 says
 // _layer_checkpoint_dependencies in place of layers.
@@ -22,7 +21,7 @@
 
 namespace systole::keras {
 
-// Whether a file has this layout.
+// Returns whether a file has this layout.
 bool has_keras3_weights(const Hdf5Reader& file);
 
 void write_keras3_weights(Hdf5Writer& file, const Model& model);

@@ -19,11 +19,12 @@ void write_optimizer_state(Hdf5Writer& file, const OptimizerDefinition& optimize
 bool read_optimizer_state(const Hdf5Reader& file, OptimizerDefinition& optimizer,
                           std::span<const WeightPtr> parameters);
 
-// The state as Keras 3 numbers it: iterations, the learning rate unless it decays, and the slots,
-// those of one parameter side by side. None for an optimizer that has not trained.
+// Returns the optimizer's state in the order in which Keras 3 stores it: the iteration count, the
+// learning rate (not with a decay schedule), then all slots of the first parameter, of the second
+// and so on. Empty for an optimizer that has not trained.
 std::vector<Tensor> keras3_optimizer_values(const OptimizerDefinition& optimizer);
-// The same in return, also of TensorFlow 2.11 to 2.15, which leave the learning rate out. Returns
-// false, and changes nothing, for values of another model.
+// Sets the state from values in that order. Those of TensorFlow 2.11 to 2.15 have no learning rate.
+// Returns false, and changes nothing, if the values do not fit the optimizer and `parameters`.
 bool set_keras3_optimizer_values(std::vector<Tensor> values, OptimizerDefinition& optimizer,
                                  std::span<const WeightPtr> parameters);
 

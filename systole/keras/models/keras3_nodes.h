@@ -14,10 +14,11 @@
 
 namespace systole::keras {
 
-// Whether a functional model's configuration has calls in the form of Keras 3.
+// Returns whether the inbound_nodes of a functional model's configuration have Keras 3's form.
 bool has_keras3_nodes(const Json& config);
-// The configuration with calls in the form of Keras 2. Masks as arguments are dropped, with the ops
-// that make them: layers pass their masks on here. Errors: INVALID_ARGUMENT for other JSON.
+// Returns the configuration with its calls in Keras 2's form. Drops masks that are passed as
+// arguments, and the ops that compute them, because layers here pass masks on by themselves.
+// Errors: INVALID_ARGUMENT for other JSON.
 Json with_keras2_nodes(const Json& config);
 
 // A tensor of a call; `node`: the number of the call that made it, from 0.

@@ -330,10 +330,6 @@ void BufferPlanner::place() {
     in_arena.push_back(&buffer);
   }
   std::ranges::stable_sort(in_arena, std::ranges::greater(), &Buffer::bytes);
-  const auto place_at = [&](Buffer& buffer, int64_t offset) {
-    buffer.fixed = Slice{Memory::temp, 0, offset, buffer.bytes};
-    out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer.bytes));
-  };
   IntervalIndex<const Buffer*> placed(liveness_.last_time());
   for (Buffer* buffer : in_arena) {
     int64_t offset = options_.reuse ? 0 : out_.temp_bytes_;
@@ -346,7 +342,8 @@ void BufferPlanner::place() {
       }
       placed.add(buffer->lifetime, buffer);
     }
-    place_at(*buffer, offset);
+    buffer->fixed = Slice{Memory::temp, 0, offset, buffer->bytes};
+    out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer->bytes));
   }
   for (const Buffer& buffer : buffers_) {
     for (const Value& value : buffer.values) {

@@ -33,10 +33,10 @@ Error error_of_onednn(const dnnl::error& error);
 // error_of_onednn().
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);
 
-// oneDNN runs on the calling thread alone while this lives: what it creates is for one thread, and
-// what it executes waits for no other. oneDNN's own threads, those of OpenMP, spin while they wait,
-// on cores that somebody may need; loops over its primitives run on our pool instead
-// (onednn_parts.h).
+// Limits oneDNN to the calling thread while this object lives: primitives that are created or
+// executed on this thread use no other. The destructor restores the thread's OpenMP thread count.
+// oneDNN's own threads are OpenMP's, which spin while they wait and take processor time from other
+// processes. Several threads share a primitive's work by onednn_parts.h instead.
 class OnOneThread {
  public:
   OnOneThread();

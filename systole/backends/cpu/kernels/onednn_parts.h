@@ -12,8 +12,8 @@
 
 namespace systole::cpu {
 
-// Where an operand of a part begins: at `offset` bytes in the kernel's buffer of that number, or in
-// its scratch memory.
+// The address of an operand: `offset` bytes from the start of the kernel's buffer number `buffer`,
+// or of the kernel's scratch memory.
 struct PartOperand {
   static constexpr int kScratch = -1;
   int buffer = kScratch;
@@ -45,8 +45,8 @@ struct OnednnWork {
 
 std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads);
 
-// Returns copies of `from` to `to`, of one size, whose pieces along the first axis are independent.
-// A type may differ.
+// Returns the calls that copy an array from the layout `from` to the layout `to`, in independent
+// pieces along the first axis. Both have the same sizes; the element types may differ.
 std::vector<OnednnPart> copy_parts(const dnnl::memory::desc& from, PartOperand source,
                                    const dnnl::memory::desc& to, PartOperand target,
                                    int num_threads);
