@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
@@ -52,6 +55,20 @@ class Callback : public SessionRunHook {
 
  private:
   int64_t every_;
+};
+
+// Allows loops of 8 steps, but says `first` when it is asked about a step for the first time. A
+// hook that goes by the clock may answer so: fewer steps are then read ahead than the loop has.
+class Uneven : public SessionRunHook {
+ public:
+  explicit Uneven(int64_t first) : first_(first) {}
+  int64_t steps_to_next_run(int64_t global_step) const override {
+    return std::exchange(asked_, global_step) == global_step ? 8 : first_;
+  }
+
+ private:
+  int64_t first_;
+  mutable int64_t asked_ = -1;
 };
 
 // A model of one weight, with noise, Adam's slots and what else must survive a restart.
@@ -125,6 +142,34 @@ TEST_F(TrainLoopTest, EpochsEndWithTheInputAndStartItAgain) {
   fit.finish();
   EXPECT_THAT(callback->ends, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "model/model.ckpt-9.index"));
+}
+
+TEST_F(TrainLoopTest, ProcessesThatReadAheadUnevenlyLoseNoBatch) {
+  // Returns the weight that two processes train, of which the second has this hook.
+  const auto train = [&](const std::string& name, int64_t first) {
+    auto steps = runtime::make_in_memory_collectives(2);
+    auto rare = runtime::make_in_memory_collectives(2);
+    std::array<float, 2> w{};
+    std::vector<std::thread> threads;
+    for (size_t r = 0; r < w.size(); ++r) {
+      threads.emplace_back([&, r] {
+        runtime::ProcessGroup group(std::move(steps[r]), std::move(rare[r]), nullptr);
+        EXPECT_EQ(error_of([&] {
+                    Fit fit(folder(name + std::to_string(r)),
+                            {std::make_shared<Uneven>(r == 0 ? 8 : first)}, numbers(64).repeat(),
+                            [&](TrainLoopOptions& options) { options.step.processes = &group; });
+                    EXPECT_EQ(fit.run_until(60), End::steps);
+                    w[r] = fit.w();
+                    fit.finish();
+                  }),
+                  "no error");
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(w[0], w[1]);
+    return w[0];
+  };
+  EXPECT_EQ(train("uneven", 3), train("even", 8));
 }
 
 // Though the input would take long to fill the loop.
