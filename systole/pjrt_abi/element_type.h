@@ -2,7 +2,7 @@
 #pragma once
 
 #include "systole/base/dtype.h"
-#include "systole/pjrt_abi/buffer.h"
+#include "systole/pjrt_abi/pjrt_c_api.h"
 
 namespace systole::pjrt_abi {
 

@@ -1,198 +1,202 @@
-// The PJRT C API: the table of a plugin's functions. Later versions append to it: a function is
-// there if struct_size covers its slot and the slot is not NULL.
+// The PJRT C API, version 0.112 (XLA's xla/pjrt/c). C11 and C++.
+//
+// The layout is that of the 64-bit Linux ABI. A caller sets all fields of an argument struct to
+// zero, struct_size to the struct's ..._STRUCT_SIZE (the end of its last field, without padding) or
+// more, and the fields that are not out (structs.def). A function returns NULL or an error that the
+// caller destroys.
 #pragma once
 
-#include "systole/pjrt_abi/executable.h"
-
 // NOLINTBEGIN(readability-identifier-naming,modernize-use-using,modernize-deprecated-headers)
+// NOLINTBEGIN(bugprone-macro-parentheses,cppcoreguidelines-macro-usage)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+typedef struct PJRT_AsyncHostToDeviceTransferManager PJRT_AsyncHostToDeviceTransferManager;
+typedef struct PJRT_AsyncTrackingEvent PJRT_AsyncTrackingEvent;
+typedef struct PJRT_Buffer PJRT_Buffer;
+typedef struct PJRT_Client PJRT_Client;
+typedef struct PJRT_CopyToDeviceStream PJRT_CopyToDeviceStream;
+typedef struct PJRT_Device PJRT_Device;
+typedef struct PJRT_DeviceAssignmentSerialized PJRT_DeviceAssignmentSerialized;
+typedef struct PJRT_DeviceDescription PJRT_DeviceDescription;
+typedef struct PJRT_Device_Attributes PJRT_Device_Attributes;
+typedef struct PJRT_Event PJRT_Event;
+typedef struct PJRT_Executable PJRT_Executable;
+typedef struct PJRT_ExecuteContext PJRT_ExecuteContext;
+typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
+typedef struct PJRT_LoadedExecutable PJRT_LoadedExecutable;
+typedef struct PJRT_MultiSlice_Config PJRT_MultiSlice_Config;
+typedef struct PJRT_SerializedCompileOptions PJRT_SerializedCompileOptions;
+typedef struct PJRT_SerializedExecutable PJRT_SerializedExecutable;
+typedef struct PJRT_SerializedTopology PJRT_SerializedTopology;
+typedef struct PJRT_TopologyDescription PJRT_TopologyDescription;
+
+#define ARGS(name, ...) typedef struct name##_Args name##_Args;
+#define STRUCT(name, ...) typedef struct name name;
+#define PLAIN(name, ...) typedef struct name name;
+#include "systole/pjrt_abi/structs.def"
+
+// Extensions are a list that starts at PJRT_Api::extension_start. Readers skip types that they do
+// not know.
+typedef int PJRT_Extension_Type;
+
+enum { PJRT_API_MAJOR = 0, PJRT_API_MINOR = 112 };
+
+// Numbered as gRPC's status codes.
+typedef enum {
+  PJRT_Error_Code_OK = 0,
+  PJRT_Error_Code_CANCELLED = 1,
+  PJRT_Error_Code_UNKNOWN = 2,
+  PJRT_Error_Code_INVALID_ARGUMENT = 3,
+  PJRT_Error_Code_DEADLINE_EXCEEDED = 4,
+  PJRT_Error_Code_NOT_FOUND = 5,
+  PJRT_Error_Code_ALREADY_EXISTS = 6,
+  PJRT_Error_Code_PERMISSION_DENIED = 7,
+  PJRT_Error_Code_RESOURCE_EXHAUSTED = 8,
+  PJRT_Error_Code_FAILED_PRECONDITION = 9,
+  PJRT_Error_Code_ABORTED = 10,
+  PJRT_Error_Code_OUT_OF_RANGE = 11,
+  PJRT_Error_Code_UNIMPLEMENTED = 12,
+  PJRT_Error_Code_INTERNAL = 13,
+  PJRT_Error_Code_UNAVAILABLE = 14,
+  PJRT_Error_Code_DATA_LOSS = 15,
+  PJRT_Error_Code_UNAUTHENTICATED = 16
+} PJRT_Error_Code;
+
+typedef void (*PJRT_Error_PayloadVisitor)(const char* key, size_t key_size, const char* value,
+                                          size_t value_size, void* user_arg);
+
+typedef enum {
+  PJRT_NamedValue_kString = 0,
+  PJRT_NamedValue_kInt64 = 1,
+  PJRT_NamedValue_kInt64List = 2,
+  PJRT_NamedValue_kFloat = 3,
+  PJRT_NamedValue_kBool = 4
+} PJRT_NamedValue_Type;
+
+// The callback owns the error, which is NULL for success.
+typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error* error, void* user_arg);
+
+typedef enum {
+  PJRT_Buffer_Type_INVALID = 0,
+  PJRT_Buffer_Type_PRED = 1,
+  PJRT_Buffer_Type_S8 = 2,
+  PJRT_Buffer_Type_S16 = 3,
+  PJRT_Buffer_Type_S32 = 4,
+  PJRT_Buffer_Type_S64 = 5,
+  PJRT_Buffer_Type_U8 = 6,
+  PJRT_Buffer_Type_U16 = 7,
+  PJRT_Buffer_Type_U32 = 8,
+  PJRT_Buffer_Type_U64 = 9,
+  PJRT_Buffer_Type_F16 = 10,
+  PJRT_Buffer_Type_F32 = 11,
+  PJRT_Buffer_Type_F64 = 12,
+  PJRT_Buffer_Type_BF16 = 13,
+  PJRT_Buffer_Type_C64 = 14,
+  PJRT_Buffer_Type_C128 = 15,
+  PJRT_Buffer_Type_F8E5M2 = 16,
+  PJRT_Buffer_Type_F8E4M3FN = 17,
+  PJRT_Buffer_Type_F8E4M3B11FNUZ = 18,
+  PJRT_Buffer_Type_F8E5M2FNUZ = 19,
+  PJRT_Buffer_Type_F8E4M3FNUZ = 20,
+  PJRT_Buffer_Type_S4 = 21,
+  PJRT_Buffer_Type_U4 = 22,
+  PJRT_Buffer_Type_TOKEN = 23,
+  PJRT_Buffer_Type_S2 = 24,
+  PJRT_Buffer_Type_U2 = 25,
+  PJRT_Buffer_Type_F8E4M3 = 26,
+  PJRT_Buffer_Type_F8E3M4 = 27,
+  PJRT_Buffer_Type_F8E8M0FNU = 28,
+  PJRT_Buffer_Type_F4E2M1FN = 29,
+  PJRT_Buffer_Type_S1 = 30,
+  PJRT_Buffer_Type_U1 = 31
+} PJRT_Buffer_Type;
+
+// How long the host keeps the memory that PJRT_Client_BufferFromHostBuffer reads.
+typedef enum {
+  PJRT_HostBufferSemantics_kImmutableOnlyDuringCall = 0,
+  // Until done_with_host_buffer is ready.
+  PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes = 1,
+  // As long as the buffer lives. done_with_host_buffer is ready when the buffer is gone.
+  PJRT_HostBufferSemantics_kImmutableZeroCopy = 2,
+  PJRT_HostBufferSemantics_kMutableZeroCopy = 3
+} PJRT_HostBufferSemantics;
+
+typedef enum {
+  PJRT_Buffer_MemoryLayout_Type_Tiled = 0,
+  PJRT_Buffer_MemoryLayout_Type_Strides = 1
+} PJRT_Buffer_MemoryLayout_Type;
+
+// Makes the error that a key-value callback returns.
+typedef PJRT_Error* (*PJRT_CallbackError)(PJRT_Error_Code code, const char* message,
+                                          size_t message_size);
+typedef void (*PJRT_KeyValueGetCallback_ValueDeleter)(char* value);
+typedef void (*PJRT_KeyValueTryGetCallback_ValueDeleter)(char* value);
+
+typedef PJRT_Error* (*PJRT_KeyValueGetCallback)(PJRT_KeyValueGetCallback_Args* args);
+
+typedef PJRT_Error* (*PJRT_KeyValueTryGetCallback)(PJRT_KeyValueTryGetCallback_Args* args);
+
+typedef PJRT_Error* (*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args* args);
+
+typedef enum {
+  PJRT_ProcessState_kUnspecified = 0,
+  PJRT_ProcessState_kUninitialized = 1,
+  PJRT_ProcessState_kDisconnected = 2,
+  PJRT_ProcessState_kConnected = 3,
+  PJRT_ProcessState_kError = 4
+} PJRT_ProcessState;
+
+typedef PJRT_Error* (*PJRT_SendCallback)(PJRT_Chunk* chunk, PJRT_CallbackError* callback_error,
+                                         size_t total_size_in_bytes, bool done, void* user_arg);
+typedef void (*PJRT_RecvCallback)(PJRT_CopyToDeviceStream* stream, void* user_arg);
+typedef void (*PJRT_HloOutputCallback)(PJRT_Buffer** operands, size_t num_operands, void* user_arg);
+
+// Defines a struct and its size: a char behind the last field begins where that ends.
+#define PJRT_DEFINE_STRUCT(name, ...) \
+  struct name {                       \
+    __VA_ARGS__                       \
+  };                                  \
+  struct name##_AndEnd {              \
+    __VA_ARGS__                       \
+    char end;                         \
+  };                                  \
+  enum { name##_STRUCT_SIZE = offsetof(struct name##_AndEnd, end) };
+#define PJRT_HEAD     \
+  size_t struct_size; \
+  PJRT_Extension_Base* extension_start;
+#define ARGS(name, ...) PJRT_DEFINE_STRUCT(name##_Args, PJRT_HEAD __VA_ARGS__)
+#define STRUCT(name, ...) PJRT_DEFINE_STRUCT(name, PJRT_HEAD __VA_ARGS__)
+#define PLAIN(name, ...) PJRT_DEFINE_STRUCT(name, __VA_ARGS__)
+#define IN(type, name) type name;
+#define OUT(type, name) type name;
+#define INOUT(type, name) type name;
+#define IN_FUNCTION(result, name, parameters) result(*name) parameters;
+#define OUT_FUNCTION(result, name, parameters) result(*name) parameters;
+#define UNION(...) \
+  union {          \
+    __VA_ARGS__    \
+  };
+#include "systole/pjrt_abi/structs.def"
+
+// The functions of a plugin. Later versions append to them: a function is there if struct_size
+// covers its slot and the slot is not NULL.
 typedef struct PJRT_Api {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Api_Version pjrt_api_version;
   void (*PJRT_Error_Destroy)(PJRT_Error_Destroy_Args* args);
   void (*PJRT_Error_Message)(PJRT_Error_Message_Args* args);
-  PJRT_Error* (*PJRT_Error_GetCode)(PJRT_Error_GetCode_Args* args);
-  PJRT_Error* (*PJRT_Plugin_Initialize)(PJRT_Plugin_Initialize_Args* args);
-  PJRT_Error* (*PJRT_Plugin_Attributes)(PJRT_Plugin_Attributes_Args* args);
-  PJRT_Error* (*PJRT_Event_Destroy)(PJRT_Event_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Event_IsReady)(PJRT_Event_IsReady_Args* args);
-  PJRT_Error* (*PJRT_Event_Error)(PJRT_Event_Error_Args* args);
-  PJRT_Error* (*PJRT_Event_Await)(PJRT_Event_Await_Args* args);
-  PJRT_Error* (*PJRT_Event_OnReady)(PJRT_Event_OnReady_Args* args);
-  PJRT_Error* (*PJRT_Client_Create)(PJRT_Client_Create_Args* args);
-  PJRT_Error* (*PJRT_Client_Destroy)(PJRT_Client_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Client_PlatformName)(PJRT_Client_PlatformName_Args* args);
-  PJRT_Error* (*PJRT_Client_ProcessIndex)(PJRT_Client_ProcessIndex_Args* args);
-  PJRT_Error* (*PJRT_Client_PlatformVersion)(PJRT_Client_PlatformVersion_Args* args);
-  PJRT_Error* (*PJRT_Client_Devices)(PJRT_Client_Devices_Args* args);
-  PJRT_Error* (*PJRT_Client_AddressableDevices)(PJRT_Client_AddressableDevices_Args* args);
-  PJRT_Error* (*PJRT_Client_LookupDevice)(PJRT_Client_LookupDevice_Args* args);
-  PJRT_Error* (*PJRT_Client_LookupAddressableDevice)(
-      PJRT_Client_LookupAddressableDevice_Args* args);
-  PJRT_Error* (*PJRT_Client_AddressableMemories)(PJRT_Client_AddressableMemories_Args* args);
-  PJRT_Error* (*PJRT_Client_Compile)(PJRT_Client_Compile_Args* args);
-  PJRT_Error* (*PJRT_Client_DefaultDeviceAssignment)(
-      PJRT_Client_DefaultDeviceAssignment_Args* args);
-  PJRT_Error* (*PJRT_Client_BufferFromHostBuffer)(PJRT_Client_BufferFromHostBuffer_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_Id)(PJRT_DeviceDescription_Id_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_ProcessIndex)(
-      PJRT_DeviceDescription_ProcessIndex_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_Attributes)(PJRT_DeviceDescription_Attributes_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_Kind)(PJRT_DeviceDescription_Kind_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_DebugString)(PJRT_DeviceDescription_DebugString_Args* args);
-  PJRT_Error* (*PJRT_DeviceDescription_ToString)(PJRT_DeviceDescription_ToString_Args* args);
-  PJRT_Error* (*PJRT_Device_GetDescription)(PJRT_Device_GetDescription_Args* args);
-  PJRT_Error* (*PJRT_Device_IsAddressable)(PJRT_Device_IsAddressable_Args* args);
-  PJRT_Error* (*PJRT_Device_LocalHardwareId)(PJRT_Device_LocalHardwareId_Args* args);
-  PJRT_Error* (*PJRT_Device_AddressableMemories)(PJRT_Device_AddressableMemories_Args* args);
-  PJRT_Error* (*PJRT_Device_DefaultMemory)(PJRT_Device_DefaultMemory_Args* args);
-  PJRT_Error* (*PJRT_Device_MemoryStats)(PJRT_Device_MemoryStats_Args* args);
-  PJRT_Error* (*PJRT_Memory_Id)(PJRT_Memory_Id_Args* args);
-  PJRT_Error* (*PJRT_Memory_Kind)(PJRT_Memory_Kind_Args* args);
-  PJRT_Error* (*PJRT_Memory_DebugString)(PJRT_Memory_DebugString_Args* args);
-  PJRT_Error* (*PJRT_Memory_ToString)(PJRT_Memory_ToString_Args* args);
-  PJRT_Error* (*PJRT_Memory_AddressableByDevices)(PJRT_Memory_AddressableByDevices_Args* args);
-  PJRT_Error* (*PJRT_Executable_Destroy)(PJRT_Executable_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Executable_Name)(PJRT_Executable_Name_Args* args);
-  PJRT_Error* (*PJRT_Executable_NumReplicas)(PJRT_Executable_NumReplicas_Args* args);
-  PJRT_Error* (*PJRT_Executable_NumPartitions)(PJRT_Executable_NumPartitions_Args* args);
-  PJRT_Error* (*PJRT_Executable_NumOutputs)(PJRT_Executable_NumOutputs_Args* args);
-  PJRT_Error* (*PJRT_Executable_SizeOfGeneratedCodeInBytes)(
-      PJRT_Executable_SizeOfGeneratedCodeInBytes_Args* args);
-  PJRT_Error* (*PJRT_Executable_GetCostAnalysis)(PJRT_Executable_GetCostAnalysis_Args* args);
-  PJRT_Error* (*PJRT_Executable_OutputMemoryKinds)(PJRT_Executable_OutputMemoryKinds_Args* args);
-  PJRT_Error* (*PJRT_Executable_OptimizedProgram)(PJRT_Executable_OptimizedProgram_Args* args);
-  PJRT_Error* (*PJRT_Executable_Serialize)(PJRT_Executable_Serialize_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_Destroy)(PJRT_LoadedExecutable_Destroy_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_GetExecutable)(
-      PJRT_LoadedExecutable_GetExecutable_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_AddressableDevices)(
-      PJRT_LoadedExecutable_AddressableDevices_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_Delete)(PJRT_LoadedExecutable_Delete_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_IsDeleted)(PJRT_LoadedExecutable_IsDeleted_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_Execute)(PJRT_LoadedExecutable_Execute_Args* args);
-  PJRT_Error* (*PJRT_Executable_DeserializeAndLoad)(PJRT_Executable_DeserializeAndLoad_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_Fingerprint)(PJRT_LoadedExecutable_Fingerprint_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Destroy)(PJRT_Buffer_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Buffer_ElementType)(PJRT_Buffer_ElementType_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Dimensions)(PJRT_Buffer_Dimensions_Args* args);
-  PJRT_Error* (*PJRT_Buffer_UnpaddedDimensions)(PJRT_Buffer_UnpaddedDimensions_Args* args);
-  PJRT_Error* (*PJRT_Buffer_DynamicDimensionIndices)(
-      PJRT_Buffer_DynamicDimensionIndices_Args* args);
-  PJRT_Error* (*PJRT_Buffer_GetMemoryLayout)(PJRT_Buffer_GetMemoryLayout_Args* args);
-  PJRT_Error* (*PJRT_Buffer_OnDeviceSizeInBytes)(PJRT_Buffer_OnDeviceSizeInBytes_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Device)(PJRT_Buffer_Device_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Memory)(PJRT_Buffer_Memory_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Delete)(PJRT_Buffer_Delete_Args* args);
-  PJRT_Error* (*PJRT_Buffer_IsDeleted)(PJRT_Buffer_IsDeleted_Args* args);
-  PJRT_Error* (*PJRT_Buffer_CopyToDevice)(PJRT_Buffer_CopyToDevice_Args* args);
-  PJRT_Error* (*PJRT_Buffer_ToHostBuffer)(PJRT_Buffer_ToHostBuffer_Args* args);
-  PJRT_Error* (*PJRT_Buffer_IsOnCpu)(PJRT_Buffer_IsOnCpu_Args* args);
-  PJRT_Error* (*PJRT_Buffer_ReadyEvent)(PJRT_Buffer_ReadyEvent_Args* args);
-  PJRT_Error* (*PJRT_Buffer_UnsafePointer)(PJRT_Buffer_UnsafePointer_Args* args);
-  PJRT_Error* (*PJRT_Buffer_IncreaseExternalReferenceCount)(
-      PJRT_Buffer_IncreaseExternalReferenceCount_Args* args);
-  PJRT_Error* (*PJRT_Buffer_DecreaseExternalReferenceCount)(
-      PJRT_Buffer_DecreaseExternalReferenceCount_Args* args);
-  PJRT_Error* (*PJRT_Buffer_OpaqueDeviceMemoryDataPointer)(
-      PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args* args);
-  PJRT_Error* (*PJRT_CopyToDeviceStream_Destroy)(PJRT_CopyToDeviceStream_Destroy_Args* args);
-  PJRT_Error* (*PJRT_CopyToDeviceStream_AddChunk)(PJRT_CopyToDeviceStream_AddChunk_Args* args);
-  PJRT_Error* (*PJRT_CopyToDeviceStream_TotalBytes)(PJRT_CopyToDeviceStream_TotalBytes_Args* args);
-  PJRT_Error* (*PJRT_CopyToDeviceStream_GranuleSize)(
-      PJRT_CopyToDeviceStream_GranuleSize_Args* args);
-  PJRT_Error* (*PJRT_CopyToDeviceStream_CurrentBytes)(
-      PJRT_CopyToDeviceStream_CurrentBytes_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Create)(PJRT_TopologyDescription_Create_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Destroy)(PJRT_TopologyDescription_Destroy_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_PlatformName)(
-      PJRT_TopologyDescription_PlatformName_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_PlatformVersion)(
-      PJRT_TopologyDescription_PlatformVersion_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_GetDeviceDescriptions)(
-      PJRT_TopologyDescription_GetDeviceDescriptions_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Serialize)(PJRT_TopologyDescription_Serialize_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Attributes)(
-      PJRT_TopologyDescription_Attributes_Args* args);
-  PJRT_Error* (*PJRT_Compile)(PJRT_Compile_Args* args);
-  PJRT_Error* (*PJRT_Executable_OutputElementTypes)(PJRT_Executable_OutputElementTypes_Args* args);
-  PJRT_Error* (*PJRT_Executable_OutputDimensions)(PJRT_Executable_OutputDimensions_Args* args);
-  PJRT_Error* (*PJRT_Buffer_CopyToMemory)(PJRT_Buffer_CopyToMemory_Args* args);
-  PJRT_Error* (*PJRT_Client_CreateViewOfDeviceBuffer)(
-      PJRT_Client_CreateViewOfDeviceBuffer_Args* args);
-  PJRT_Error* (*PJRT_Executable_Fingerprint)(PJRT_Executable_Fingerprint_Args* args);
-  PJRT_Error* (*PJRT_Client_TopologyDescription)(PJRT_Client_TopologyDescription_Args* args);
-  PJRT_Error* (*PJRT_Executable_GetCompiledMemoryStats)(
-      PJRT_Executable_GetCompiledMemoryStats_Args* args);
-  PJRT_Error* (*PJRT_Memory_Kind_Id)(PJRT_Memory_Kind_Id_Args* args);
-  PJRT_Error* (*PJRT_ExecuteContext_Create)(PJRT_ExecuteContext_Create_Args* args);
-  PJRT_Error* (*PJRT_ExecuteContext_Destroy)(PJRT_ExecuteContext_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Buffer_CopyRawToHost)(PJRT_Buffer_CopyRawToHost_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_Destroy)(
-      PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_TransferData)(
-      PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args);
-  PJRT_Error* (*PJRT_Client_CreateBuffersForAsyncHostToDevice)(
-      PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer)(
-      PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_Device)(
-      PJRT_AsyncHostToDeviceTransferManager_Device_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_BufferCount)(
-      PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_BufferSize)(
-      PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_SetBufferError)(
-      PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_AddMetadata)(
-      PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args);
-  PJRT_Error* (*PJRT_Client_DmaMap)(PJRT_Client_DmaMap_Args* args);
-  PJRT_Error* (*PJRT_Client_DmaUnmap)(PJRT_Client_DmaUnmap_Args* args);
-  PJRT_Error* (*PJRT_Client_CreateUninitializedBuffer)(
-      PJRT_Client_CreateUninitializedBuffer_Args* args);
-  PJRT_Error* (*PJRT_Client_UpdateGlobalProcessInfo)(
-      PJRT_Client_UpdateGlobalProcessInfo_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Deserialize)(
-      PJRT_TopologyDescription_Deserialize_Args* args);
-  PJRT_Error* (*PJRT_Client_CreateAliasBuffer)(PJRT_Client_CreateAliasBuffer_Args* args);
-  PJRT_Error* (*PJRT_Client_FulfillAliasBuffer)(PJRT_Client_FulfillAliasBuffer_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_GetDeviceAssignment)(
-      PJRT_LoadedExecutable_GetDeviceAssignment_Args* args);
-  PJRT_Error* (*PJRT_Client_CreateErrorBuffer)(PJRT_Client_CreateErrorBuffer_Args* args);
-  PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_TransferLiteral)(
-      PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args);
-  PJRT_Error* (*PJRT_Buffer_CopyRawToHostFuture)(PJRT_Buffer_CopyRawToHostFuture_Args* args);
-  PJRT_Error* (*PJRT_Device_PoisonExecution)(PJRT_Device_PoisonExecution_Args* args);
-  PJRT_Error* (*PJRT_Device_CreateAsyncTrackingEvent)(
-      PJRT_Device_CreateAsyncTrackingEvent_Args* args);
-  PJRT_Error* (*PJRT_AsyncTrackingEvent_Destroy)(PJRT_AsyncTrackingEvent_Destroy_Args* args);
-  PJRT_Error* (*PJRT_Executable_GetCompileOptions)(PJRT_Executable_GetCompileOptions_Args* args);
-  PJRT_Error* (*PJRT_Buffer_DonateWithControlDependency)(
-      PJRT_Buffer_DonateWithControlDependency_Args* args);
-  PJRT_Error* (*PJRT_Event_Create)(PJRT_Event_Create_Args* args);
-  PJRT_Error* (*PJRT_Event_Set)(PJRT_Event_Set_Args* args);
-  PJRT_Error* (*PJRT_Device_GetAttributes)(PJRT_Device_GetAttributes_Args* args);
-  PJRT_Error* (*PJRT_Client_Load)(PJRT_Client_Load_Args* args);
-  PJRT_Error* (*PJRT_LoadedExecutable_AddressableDeviceLogicalIds)(
-      PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args);
-  PJRT_Error* (*PJRT_Buffer_Bitcast)(PJRT_Buffer_Bitcast_Args* args);
-  PJRT_Error* (*PJRT_Error_ForEachPayload)(PJRT_Error_ForEachPayload_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_Fingerprint)(
-      PJRT_TopologyDescription_Fingerprint_Args* args);
-  PJRT_Error* (*PJRT_Executable_ParameterMemoryKinds)(
-      PJRT_Executable_ParameterMemoryKinds_Args* args);
-  PJRT_Error* (*PJRT_Device_ClearMemoryStats)(PJRT_Device_ClearMemoryStats_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace)(
-      PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args* args);
-  PJRT_Error* (*PJRT_TopologyDescription_GetMemorySpaceKindIds)(
-      PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args);
+#define FUNCTION(name) PJRT_Error* (*name)(name##_Args * args);
+#include "systole/pjrt_abi/functions.def"
 } PJRT_Api;
-enum { PJRT_Api_STRUCT_SIZE = 1144 };
+enum { PJRT_Api_STRUCT_SIZE = sizeof(PJRT_Api) };
 
 // The only symbol that a plugin exports. The table lives as long as the library.
 const PJRT_Api* GetPjrtApi(void);
@@ -201,4 +205,5 @@ const PJRT_Api* GetPjrtApi(void);
 }
 #endif
 
+// NOLINTEND(bugprone-macro-parentheses,cppcoreguidelines-macro-usage)
 // NOLINTEND(readability-identifier-naming,modernize-use-using,modernize-deprecated-headers)
