@@ -56,12 +56,14 @@ quick-test: test-deps ## all tests of the release build, without sanitizers
 	@$(call compile,release)
 	@$(call run_tests)
 
-client-tests: deps ## files of models between Keras 2.15, Keras 3 and this build; installs both; writes the tables of docs/keras_files.md
+client-tests: deps ## compare with Keras 2.15, Keras 3, XProf and XLA's headers; installs them; writes the tables of docs/keras_files.md
 	@tools/install-deps.sh clients
 	@$(call configure,release)
-	@$(call compile,release) --target keras_client
+	@$(call compile,release) --target keras_client systole_app
 	@tools/install-clients.sh
-	@for client in keras2 keras3; do tests/clients/run.sh $$client $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
+	@tests/clients/run.sh keras3 pjrt_headers.py
+	@tests/clients/run.sh xprof xprof_profile.py $(bin)/systole
+	@for client in keras2 keras3; do tests/clients/run.sh $$client keras_files.py $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
 
 stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)

@@ -1,9 +1,13 @@
 #include "systole/profile/memory.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "systole/base/error.h"
+#include "systole/profile/hlo_proto.h"
 #include "systole/profile/pages.h"
 #include "systole/runtime/tpu_tiles.h"
 
@@ -54,85 +58,6 @@ json array_row(const Allocation& a) {
           {"padded_bytes", runtime::padded_bytes(a.type)},
           {"first", a.first},
           {"last", a.last}};
-}
-
-json shape_of(const TensorType& type) {
-  json dimensions = json::array();
-  json order = json::array();
-  for (int64_t d = 0; d < type.shape.rank(); ++d) {
-    dimensions.push_back(std::to_string(type.shape[static_cast<int>(d)]));
-    order.push_back(std::to_string(type.shape.rank() - 1 - d));
-  }
-  std::string name(to_string(type.dtype));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-  return {{"elementType", name},
-          {"dimensions", dimensions},
-          {"tupleShapes", json::array()},
-          {"layout", {{"format", "DENSE"}, {"minorToMajor", order}, {"maxSparseElements", "0"}}}};
-}
-
-json instruction_of(const Allocation& a, size_t id) {
-  const size_t colon = a.source.rfind(':');
-  const bool has_line = colon != std::string::npos;
-  return {{"name", a.name},
-          {"opcode", a.name.substr(0, a.name.rfind('.'))},
-          {"shape", shape_of(a.type)},
-          {"metadata",
-           {{"opType", ""},
-            {"opName", a.scope},
-            {"sourceFile", has_line ? a.source.substr(0, colon) : a.source},
-            {"sourceLine", has_line ? std::atoi(a.source.c_str() + colon + 1) : 0}}},
-          {"id", std::to_string(id)}};
-}
-
-// The plugin's allocations: the arena of temporaries, and one for each other memory.
-json allocations_of(const tracing::Program& program) {
-  std::map<std::pair<std::string, int>, json> by_memory;
-  for (size_t i = 0; i < program.allocations.size(); ++i) {
-    const Allocation& a = program.allocations[i];
-    auto& allocation = by_memory[{a.kind, is_temporary(a) ? 0 : a.index}];
-    if (allocation.is_null()) {
-      allocation = {{"index", std::to_string(by_memory.size() - 1)},
-                    {"size", std::to_string(is_temporary(a) ? program.temp_bytes : a.bytes)},
-                    {"isThreadLocal", false},
-                    {"isReusable", is_temporary(a)},
-                    {"isEntryComputationParameter", a.kind == "argument"},
-                    {"isConstant", a.kind == "constant"},
-                    {"maybeLiveOut", a.kind == "result"},
-                    {"assigned", json::array()}};
-    }
-    allocation["assigned"].push_back({{"logicalBufferId", std::to_string(i)},
-                                      {"offset", std::to_string(a.offset)},
-                                      {"size", std::to_string(a.bytes)}});
-  }
-  json result = json::array();
-  for (auto& [key, allocation] : by_memory) result.push_back(std::move(allocation));
-  return result;
-}
-
-json heap_events(const tracing::Program& program) {
-  struct Change {
-    int position;
-    bool frees;
-    size_t buffer;
-  };
-  std::vector<Change> changes;
-  for (size_t i = 0; i < program.allocations.size(); ++i) {
-    const Allocation& a = program.allocations[i];
-    if (!is_temporary(a)) continue;
-    changes.push_back({a.first, false, i});
-    changes.push_back({a.last, true, i});
-  }
-  std::ranges::stable_sort(changes, [](const Change& a, const Change& b) {
-    return std::pair(a.position, a.frees) < std::pair(b.position, b.frees);
-  });
-  json events = json::array();
-  for (const Change& change : changes) {
-    events.push_back({{"kind", change.frees ? "FREE" : "ALLOC"},
-                      {"bufferId", std::to_string(change.buffer)},
-                      {"instructionName", program.allocations[change.buffer].name}});
-  }
-  return events;
 }
 
 }  // namespace
@@ -214,26 +139,15 @@ json memory_summary(const tracing::Recording& recording, const Analysis& analysi
 json memory_page(const tracing::Recording& recording, const Analysis& analysis) {
   const tracing::Program* const program = main_program(recording, analysis);
   if (program == nullptr) return json::object();
-  json instructions = json::array();
-  json buffers = json::array();
-  for (size_t i = 0; i < program->allocations.size(); ++i) {
-    const Allocation& a = program->allocations[i];
-    instructions.push_back(instruction_of(a, i));
-    buffers.push_back(
-        {{"id", std::to_string(i)},
-         {"size", std::to_string(a.bytes)},
-         {"definedAt", {{"instructionName", a.name}, {"shapeIndex", json::array()}}}});
+  std::string text;
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(hlo_proto_of(*program), &text, options);
+  if (!status.ok()) {
+    throw internal_error("memory page of '{}': {}", program->name, status.ToString());
   }
-  return {{"hloModule",
-           {{"name", program->name},
-            {"entryComputationName", "main"},
-            {"entryComputationId", "0"},
-            {"computations",
-             json::array({{{"name", "main"}, {"instructions", instructions}, {"id", "0"}}})}}},
-          {"bufferAssignment",
-           {{"logicalBuffers", buffers},
-            {"bufferAllocations", allocations_of(*program)},
-            {"heapSimulatorTraces", json::array({{{"events", heap_events(*program)}}})}}}};
+  return json::parse(text);
 }
 
 }  // namespace systole::profile

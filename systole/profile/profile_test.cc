@@ -497,6 +497,43 @@ TEST(XPlane, has_the_field_numbers_planes_and_lines_that_xprof_reads) {
   EXPECT_TRUE(has_category);
 }
 
+TEST(XPlane, has_the_memory_plans_of_programs) {
+  tracing::Recording r = recording();
+  auto changed = std::make_shared<tracing::Program>(*r.programs.at(7));
+  changed->name = "step\xff";
+  changed->allocations[1].scope = "dense/MatMul";
+  changed->allocations[1].source = "net.cc:5";
+  r.programs[7] = changed;
+  std::map<std::string, Fields> planes;
+  const Analysis a = analyse(r, kPeaks);
+  for (const Fields& plane : messages(fields_of(xplane_bytes(r, a, "host7")), 1)) {
+    planes[text_at(plane, 2)] = plane;
+  }
+  const Fields& metadata = planes.at("/host:metadata");
+  EXPECT_EQ(names_in(metadata, 4).at(7), "step\uFFFD(7)");
+  const Fields program = fields_of(text_at(messages(metadata, 4).at(0), 2));
+  const Fields stat = messages(program, 5).at(0);
+  EXPECT_EQ(names_in(metadata, 5).at(number_at(stat, 1)), "Hlo Proto");
+  const Fields proto = fields_of(text_at(stat, 6));
+  const Fields computation = messages(fields_of(text_at(proto, 1)), 3).at(0);
+  const Fields instruction = messages(computation, 2).at(1);
+  EXPECT_EQ(text_at(instruction, 1), "a.1");
+  EXPECT_EQ(number_at(instruction, 35), 1);
+  EXPECT_EQ(number_at(messages(instruction, 3).at(0), 2), 11);  // F32
+  EXPECT_EQ(text_at(messages(instruction, 7).at(0), 2), "dense/MatMul");
+  EXPECT_EQ(number_at(messages(instruction, 7).at(0), 4), 5);
+  const Fields assignment = fields_of(text_at(proto, 3));
+  EXPECT_EQ(messages(assignment, 1).size(), 4U);                     // buffers
+  ASSERT_EQ(messages(assignment, 3).size(), 2U);                     // argument 0, temporaries
+  EXPECT_EQ(number_at(messages(assignment, 3)[1], 2), 1536);         // bytes
+  EXPECT_EQ(messages(messages(assignment, 4).at(0), 1).size(), 6U);  // begins and ends
+
+  const json page = memory_page(r, a);
+  EXPECT_EQ(page["hloModule"]["name"], "step\uFFFD");
+  EXPECT_EQ(page["bufferAssignment"]["bufferAllocations"][1]["assigned"][1]["offset"], "1024");
+  EXPECT_EQ(page["bufferAssignment"]["heapSimulatorTraces"][0]["events"][0]["kind"], "ALLOC");
+}
+
 std::string trace_text(const tracing::Recording& r, const TraceOptions& options = {}) {
   std::string text;
   write_trace_json(

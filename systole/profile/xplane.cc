@@ -5,6 +5,7 @@
 #include <map>
 
 #include "systole/profile/device_rows.h"
+#include "systole/profile/hlo_proto.h"
 #include "systole/profile/proto/xplane.pb.h"
 
 namespace systole::profile {
@@ -47,6 +48,16 @@ class Plane {
     added.set_duration_ps((event.end - event.begin) * kPicoseconds);
     line.set_duration_ps(std::max<int64_t>(line.duration_ps(), event.end * kPicoseconds));
     return added;
+  }
+
+  void add_program(int64_t id, const tracing::Program& program) {
+    xplane::XEventMetadata& metadata = (*plane_.mutable_event_metadata())[id];
+    metadata.set_id(id);
+    const xla::HloProto proto = hlo_proto_of(program);
+    metadata.set_name(fmt::format("{}({})", proto.hlo_module().name(), id));
+    xplane::XStat& stat = *metadata.add_stats();
+    stat.set_metadata_id(stat_id("Hlo Proto"));
+    stat.set_bytes_value(proto.SerializeAsString());
   }
 
   template <class T>
@@ -179,6 +190,12 @@ void add_host(xplane::XSpace& space, const tracing::Recording& recording, int64_
   }
 }
 
+// The memory plan of each program, where XProf looks for what was compiled.
+void add_programs(xplane::XSpace& space, const tracing::Recording& recording) {
+  Plane plane(space, 4, "/host:metadata", recording.start_unix_ns);
+  for (const auto& [id, program] : recording.programs) plane.add_program(id, *program);
+}
+
 }  // namespace
 
 std::string xplane_bytes(const tracing::Recording& recording, const Analysis& analysis,
@@ -188,6 +205,7 @@ std::string xplane_bytes(const tracing::Recording& recording, const Analysis& an
   if (!analysis.problem.empty()) space.add_warnings(analysis.problem);
   add_device(space, recording, analysis, most);
   add_host(space, recording, most);
+  add_programs(space, recording);
   Plane environment(space, 3, "Task Environment", recording.start_unix_ns);
   environment.stat("profile_start_time", static_cast<uint64_t>(recording.start_unix_ns));
   environment.stat("profile_stop_time",
