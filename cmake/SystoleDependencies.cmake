@@ -17,6 +17,7 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(yaml-cpp REQUIRED CONFIG)
+find_package(pugixml REQUIRED CONFIG)
 
 # systole_find_library(<name> HEADER <file> LIBRARY <name>... [PREFIX <folder>])
 #
@@ -47,6 +48,8 @@ systole_find_library(sleef HEADER sleef.h LIBRARY sleef)
 systole_find_library(hdf5 HEADER hdf5/serial/hdf5.h LIBRARY hdf5_serial hdf5)
 # RE2: regular expressions in linear time, with the syntax of TensorFlow's string ops.
 systole_find_library(re2 HEADER re2/re2.h LIBRARY re2)
+# FarmHash: the hash with which TensorFlow puts strings into buckets.
+systole_find_library(farmhash HEADER farmhash.h LIBRARY farmhash)
 # cpp-httplib: the HTTP server of `systole board`. Its package file requires OpenSSL, which a server on this machine does not use.
 systole_find_library(httplib HEADER httplib.h LIBRARY cpp-httplib)
 # Macros change the layout of its classes: these are those of Debian's library.

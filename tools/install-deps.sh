@@ -28,11 +28,13 @@ build    libjpeg62-turbo-dev  decode_jpeg
 build    libpng-dev           decode_png, encode_png
 build    libarchive-dev       tar and zip archives of data sets
 build    libre2-dev           regular expressions of string ops, the library that TensorFlow uses
+build    libfarmhash-dev      FarmHash, with which string ops of TensorFlow choose buckets
 build    libhdf5-dev          .h5 files of Keras
 build    libcpp-httplib-dev   the HTTP server of `systole board`, and those of tests
 build    libyaml-cpp-dev      the configuration files of the command line
 build    libcurl4-openssl-dev headers of libcurl, which buckets load when they are used
 build    libssl-dev           signatures of requests to buckets
+build    libpugixml-dev       the XML of S3
 build    liblapacke           LAPACK, which programs of JAX call by name; loaded at run time
 build    libgtest-dev         tests
 build    libgmock-dev         matchers of the tests
@@ -45,6 +47,7 @@ test     mlir-19-tools        mlir-opt parses the programs that we print
 test     chromium-headless-shell  the browser of the tests of `systole board`
 test     nodejs               runs the browser tests
 test     npm                  installs playwright-core, which drives the browser
+test     graphviz             draws the models of plot_model
 test     hdf5-tools           h5dump and h5ls read the .h5 files that we write
 clients  python3-venv         virtual environments of tests/clients
 lint     git                  finds what changed

@@ -13,7 +13,7 @@
 #include "apps/board/names.h"
 #include "apps/board/routes.h"
 #include "systole/base/error.h"
-#include "systole/io/buckets/crypto.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::board {
 namespace {
@@ -102,7 +102,7 @@ const Page& page() {
                 fmt::format("default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{}'; "
                             "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; "
                             "form-action 'none'; frame-ancestors 'none'",
-                            buckets::base64(buckets::sha256(style)))};
+                            crypto::base64(crypto::sha256(style)))};
   }();
   return page;
 }

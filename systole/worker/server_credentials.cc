@@ -10,7 +10,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/io/http/openssl.h"
+#include "systole/io/wire/openssl.h"
 #include "systole/worker/certificate.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/credential_file.h"
@@ -136,7 +136,7 @@ std::shared_ptr<grpc::ServerCredentials> make_credentials(const WorkerOptions& o
     throw invalid_argument("worker: token, got none, expected one to listen at '{}'",
                            options.listen);
   }
-  http::init_openssl();
+  crypto::init_openssl();
   auto credentials = std::make_shared<TlsCredentials>(tls);
   if (!loopback && options.token.size() < kMinTokenBytes) {
     throw invalid_argument(

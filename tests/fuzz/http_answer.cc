@@ -5,10 +5,10 @@
 
 #include "systole/base/error.h"
 #include "systole/io/buckets/aws_credentials.h"
-#include "systole/io/buckets/crypto.h"
 #include "systole/io/buckets/gcs_internal.h"
 #include "systole/io/buckets/s3_internal.h"
 #include "systole/io/http/http_retry.h"
+#include "systole/io/wire/crypto.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace systole;
@@ -32,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   http::parse_rfc3339(text);
   // What is encoded is decoded to the same.
   if (http::percent_decoded(http::percent_encoded(text)) != text) __builtin_trap();
-  if (buckets::base64_decoded(buckets::base64(text)) != text) __builtin_trap();
+  if (crypto::base64_decoded(crypto::base64(text)) != text) __builtin_trap();
   return 0;
 }

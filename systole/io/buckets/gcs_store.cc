@@ -6,9 +6,9 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/number_text.h"
-#include "systole/io/buckets/crypto.h"
 #include "systole/io/buckets/gcs_internal.h"
 #include "systole/io/wire/crc32c.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::buckets {
 namespace {
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr const char* kObjectFields = "name,size,generation,updated,crc32c";
 
 std::optional<uint32_t> crc32c_of_base64(const std::string& text) {
-  const std::string bytes = base64_decoded(text);
+  const std::string bytes = crypto::base64_decoded(text);
   if (bytes.size() != 4) return std::nullopt;
   uint32_t value = 0;
   for (const char byte : bytes) value = (value << 8U) | static_cast<unsigned char>(byte);
@@ -30,7 +30,7 @@ std::optional<uint32_t> crc32c_of_base64(const std::string& text) {
 std::string crc32c_as_base64(uint32_t crc) {
   std::string bytes;
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>((crc >> shift) & 0xFFU);
-  return base64(bytes);
+  return crypto::base64(bytes);
 }
 
 ObjectInfo gcs_object_info(const std::string& path, const std::string& body) {

@@ -4,8 +4,8 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/escape.h"
-#include "systole/io/buckets/crypto.h"
 #include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::buckets {
 namespace {
@@ -137,10 +137,12 @@ std::string GoogleCredentials::signed_claims() {
                                  {"aud", json.value("token_uri", kTokenUri)},
                                  {"iat", now.count()},
                                  {"exp", now.count() + 3600}};
-  const std::string text = base64_url(header.dump()) + "." + base64_url(claims.dump());
+  const std::string text =
+      crypto::base64_url(header.dump()) + "." + crypto::base64_url(claims.dump());
   try {
     return text + "." +
-           base64_url(rsa_sha256_signature(string_field(file, json, "private_key"), text));
+           crypto::base64_url(
+               crypto::rsa_sha256_signature(string_field(file, json, "private_key"), text));
   } catch (const Error& error) {
     throw Error(error.code(), file + ": " + error.message());
   }

@@ -8,7 +8,7 @@
 
 #include "systole/io/buckets/aws_credentials.h"
 #include "systole/io/buckets/s3_store.h"
-#include "systole/io/buckets/s3_xml.h"
+#include "systole/io/buckets/xml.h"
 
 namespace systole::buckets {
 

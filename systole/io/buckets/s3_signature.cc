@@ -7,7 +7,7 @@
 #include <ctime>
 #include <map>
 
-#include "systole/io/buckets/crypto.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::buckets {
 namespace {
@@ -52,7 +52,7 @@ void sign_s3_request(http::HttpRequest& request, const AwsKeys& keys, const std:
                      std::chrono::system_clock::time_point time) {
   const std::string now = utc_text(time);
   const std::string date = now.substr(0, 8);
-  const std::string body_hash = hex_text(sha256(request.body));
+  const std::string body_hash = crypto::hex_text(crypto::sha256(request.body));
   request.headers.push_back({"x-amz-date", now});
   request.headers.push_back({"x-amz-content-sha256", body_hash});
   if (!keys.session_token.empty()) {
@@ -79,16 +79,17 @@ void sign_s3_request(http::HttpRequest& request, const AwsKeys& keys, const std:
                   canonical_query(url.substr(std::min(query + 1, url.size()))), canonical_headers,
                   signed_headers, body_hash);
   const std::string scope = date + "/" + region + "/s3/aws4_request";
-  const std::string text =
-      "AWS4-HMAC-SHA256\n" + now + "\n" + scope + "\n" + hex_text(sha256(canonical));
-  std::string key = hmac_sha256("AWS4" + keys.secret_key, date);
+  const std::string text = "AWS4-HMAC-SHA256\n" + now + "\n" + scope + "\n" +
+                           crypto::hex_text(crypto::sha256(canonical));
+  std::string key = crypto::hmac_sha256("AWS4" + keys.secret_key, date);
   for (const std::string& part : {region, std::string("s3"), std::string("aws4_request")}) {
-    key = hmac_sha256(key, part);
+    key = crypto::hmac_sha256(key, part);
   }
   request.headers.push_back(
       {"Authorization",
        fmt::format("AWS4-HMAC-SHA256 Credential={}/{},SignedHeaders={},Signature={}",
-                   keys.access_key, scope, signed_headers, hex_text(hmac_sha256(key, text)))});
+                   keys.access_key, scope, signed_headers,
+                   crypto::hex_text(crypto::hmac_sha256(key, text)))});
 }
 
 }  // namespace systole::buckets

@@ -57,15 +57,15 @@ S3Options s3_options_from_environment() {
 }
 
 ObjectPage parse_s3_page(const std::string& what, const std::string& body) {
-  const auto results = xml_elements(body, "ListBucketResult");
-  if (results.empty()) {
+  const pugi::xml_document document = parse_xml(body);
+  const pugi::xml_node result = document.child("ListBucketResult");
+  if (!result) {
     throw make_error(Code::data_loss, "{}, got no ListBucketResult in the answer", what);
   }
-  const std::string_view result = results.front();
   // Names are encoded only if the server says so.
-  const bool encoded = xml_text(result, "EncodingType") == "url";
-  const auto name_of = [&](std::string_view element, std::string_view field) {
-    std::string text = xml_text(element, field);
+  const bool encoded = result.child_value("EncodingType") == std::string_view("url");
+  const auto name_of = [&](const pugi::xml_node& element, const char* field) {
+    std::string text = element.child_value(field);
     if (!encoded) return text;
     for (char& c : text) {
       if (c == '+') c = ' ';
@@ -73,18 +73,18 @@ ObjectPage parse_s3_page(const std::string& what, const std::string& body) {
     return http::percent_decoded(text);
   };
   ObjectPage page;
-  for (const std::string_view element : xml_elements(result, "Contents")) {
+  for (const pugi::xml_node& element : result.children("Contents")) {
     page.objects.push_back(
         {.key = name_of(element, "Key"),
-         .size = s3_size(what, xml_text(element, "Size")),
-         .version = checked_etag(what, xml_text(element, "ETag")),
-         .modified_ns = http::parse_rfc3339(xml_text(element, "LastModified")).value_or(0)});
+         .size = s3_size(what, element.child_value("Size")),
+         .version = checked_etag(what, element.child_value("ETag")),
+         .modified_ns = http::parse_rfc3339(element.child_value("LastModified")).value_or(0)});
   }
-  for (const std::string_view element : xml_elements(result, "CommonPrefixes")) {
+  for (const pugi::xml_node& element : result.children("CommonPrefixes")) {
     page.prefixes.push_back(name_of(element, "Prefix"));
   }
-  if (xml_text(result, "IsTruncated") == "true") {
-    page.next = xml_text(result, "NextContinuationToken");
+  if (result.child("IsTruncated").text().as_bool()) {
+    page.next = result.child_value("NextContinuationToken");
     if (page.next.empty()) {
       throw make_error(Code::data_loss, "{}, got a truncated page without a token", what);
     }

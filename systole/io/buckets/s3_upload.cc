@@ -4,9 +4,9 @@
 #include <deque>
 
 #include "systole/io/buckets/block_cache.h"
-#include "systole/io/buckets/crypto.h"
 #include "systole/io/buckets/object_names.h"
 #include "systole/io/buckets/s3_internal.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::buckets {
 namespace {
@@ -90,14 +90,15 @@ class S3Upload final : public ObjectUpload {
 
   ObjectInfo put() {
     http::HttpRequest request = store_.request("PUT", name_);
-    const std::string digest = md5(pending_);
-    request.headers = {{"Content-MD5", base64(digest)},
+    const std::string digest = crypto::md5(pending_);
+    request.headers = {{"Content-MD5", crypto::base64(digest)},
                        {"Content-Type", "application/octet-stream"}};
     request.body = std::move(pending_);
-    const std::string etag = "\"" + hex_text(digest) + "\"";
+    const std::string etag = "\"" + crypto::hex_text(digest) + "\"";
     const auto response = store_.send_write(what_, name_, std::move(request), precondition_, etag);
     if (!response) return info_of(etag);
-    if (contradicts(*response, hex_text(digest))) fail_checksum(*response, hex_text(digest));
+    if (contradicts(*response, crypto::hex_text(digest)))
+      fail_checksum(*response, crypto::hex_text(digest));
     return info_of(checked_etag(what_, response->header("etag")));
   }
 
@@ -129,9 +130,9 @@ class S3Upload final : public ObjectUpload {
     Part part{.number = number,
               .request = store_.request("PUT", name_,
                                         fmt::format("partNumber={}&{}", number, upload_query()))};
-    const std::string digest = md5(bytes);
-    part.md5_hex = hex_text(digest);
-    part.request.headers = {{"Content-MD5", base64(digest)}};
+    const std::string digest = crypto::md5(bytes);
+    part.md5_hex = crypto::hex_text(digest);
+    part.request.headers = {{"Content-MD5", crypto::base64(digest)}};
     part.request.body = std::move(bytes);
     part.call = store_.client().start(store_.sign(part.request));
     flying_.push_back(std::move(part));
@@ -164,7 +165,8 @@ class S3Upload final : public ObjectUpload {
     http::HttpRequest request = store_.request("POST", name_, upload_query());
     request.headers = {{"Content-Type", "application/xml"}};
     request.body = std::move(body);
-    const std::string expected = fmt::format("\"{}-{}\"", hex_text(md5(digests)), etags_.size());
+    const std::string expected =
+        fmt::format("\"{}-{}\"", crypto::hex_text(crypto::md5(digests)), etags_.size());
     const auto response =
         store_.send_write(what_, name_, std::move(request), precondition_, expected);
     id_.clear();

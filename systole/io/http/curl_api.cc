@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "systole/base/error.h"
-#include "systole/io/http/openssl.h"
+#include "systole/io/wire/openssl.h"
 
 namespace systole::http {
 namespace {
@@ -46,7 +46,7 @@ CurlApi load_curl() {
   bind_function(library, "curl_multi_poll", api.multi_poll);
   bind_function(library, "curl_multi_wakeup", api.multi_wakeup);
   bind_function(library, "curl_multi_info_read", api.multi_info_read);
-  init_openssl();
+  crypto::init_openssl();
   if (api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     throw failed_precondition("{}: cannot initialise, expected a working TLS library",
                               kCurlLibrary);

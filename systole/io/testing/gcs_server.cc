@@ -13,16 +13,14 @@
 #include <set>
 #include <vector>
 
-#include "systole/io/buckets/crypto.h"
 #include "systole/io/http/http_client.h"
 #include "systole/io/wire/crc32c.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::testing {
 namespace {
 
 using Json = nlohmann::json;
-using buckets::base64;
-using buckets::base64_decoded;
 using http::percent_decoded;
 
 constexpr size_t kQuantum = size_t{256} << 10;
@@ -43,7 +41,7 @@ std::string gcs_crc(const std::string& bytes) {
   const uint32_t crc = crc32c(bytes);
   std::string big_endian;
   for (int shift = 24; shift >= 0; shift -= 8) big_endian += static_cast<char>(crc >> shift);
-  return base64(big_endian);
+  return crypto::base64(big_endian);
 }
 
 std::vector<std::string> path_parts(const std::string& path) {
@@ -404,9 +402,10 @@ bool GcsServer::verify_claims(const std::string& assertion, std::string* why) co
   const size_t second = assertion.find('.', first + 1);
   *why = "Invalid JWT";
   if (second == std::string::npos || public_key_.empty()) return false;
-  const Json header = Json::parse(base64_decoded(assertion.substr(0, first)), nullptr, false);
-  const Json claims =
-      Json::parse(base64_decoded(assertion.substr(first + 1, second - first - 1)), nullptr, false);
+  const Json header =
+      Json::parse(crypto::base64_decoded(assertion.substr(0, first)), nullptr, false);
+  const Json claims = Json::parse(
+      crypto::base64_decoded(assertion.substr(first + 1, second - first - 1)), nullptr, false);
   if (header != Json{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "key1"}} || !claims.is_object() ||
       assertion.find('=') != std::string::npos) {
     return false;
@@ -417,7 +416,7 @@ bool GcsServer::verify_claims(const std::string& assertion, std::string* why) co
       PEM_read_bio_PUBKEY(memory.get(), nullptr, nullptr, nullptr), &EVP_PKEY_free);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
                                                                         &EVP_MD_CTX_free);
-  const std::string signature = base64_decoded(assertion.substr(second + 1));
+  const std::string signature = crypto::base64_decoded(assertion.substr(second + 1));
   *why = "Invalid JWT Signature.";
   if (EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
       EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),

@@ -6,18 +6,13 @@
 #include <ctime>
 #include <vector>
 
-#include "systole/io/buckets/crypto.h"
-#include "systole/io/buckets/s3_xml.h"
+#include "systole/io/buckets/xml.h"
 #include "systole/io/http/http_client.h"
+#include "systole/io/wire/crypto.h"
 
 namespace systole::testing {
 namespace {
 
-using buckets::base64;
-using buckets::hex_text;
-using buckets::hmac_sha256;
-using buckets::md5;
-using buckets::sha256;
 using buckets::xml_escaped;
 using http::percent_decoded;
 using http::percent_encoded;
@@ -101,7 +96,7 @@ S3Server::~S3Server() { http_.reset(); }
 
 void S3Server::put(const std::string& bucket, const std::string& key, std::string contents) {
   const std::lock_guard lock(mutex_);
-  const std::string etag = "\"" + hex_text(md5(contents)) + "\"";
+  const std::string etag = "\"" + crypto::hex_text(crypto::md5(contents)) + "\"";
   buckets_[bucket][key] = {std::make_shared<const std::string>(std::move(contents)), etag,
                            std::time(nullptr)};
 }
@@ -152,7 +147,7 @@ ServerResponse S3Server::check_signature(const ServerRequest& request) const {
     return s3_error(400, "AuthorizationHeaderMalformed", "the region is wrong",
                     "<Region>" + options_.region + "</Region>");
   }
-  if (request.header("x-amz-content-sha256") != hex_text(sha256(request.body))) {
+  if (request.header("x-amz-content-sha256") != crypto::hex_text(crypto::sha256(request.body))) {
     return s3_error(400, "XAmzContentSHA256Mismatch", "The hash of the body differs.");
   }
   const std::string unsigned_header = find_unsigned_header(request);
@@ -160,13 +155,14 @@ ServerResponse S3Server::check_signature(const ServerRequest& request) const {
     return s3_error(403, "AccessDenied", "not signed: " + unsigned_header);
   }
   const std::string canonical = canonical_request(request);
-  std::string key = hmac_sha256("AWS4" + options_.secret_key, date.substr(0, 8));
-  key = hmac_sha256(key, options_.region);
-  key = hmac_sha256(key, "s3");
-  key = hmac_sha256(key, "aws4_request");
-  const std::string text =
-      "AWS4-HMAC-SHA256\n" + date + "\n" + scope + "\n" + hex_text(sha256(canonical));
-  if (authorization_field(header, "Signature") != hex_text(hmac_sha256(key, text))) {
+  std::string key = crypto::hmac_sha256("AWS4" + options_.secret_key, date.substr(0, 8));
+  key = crypto::hmac_sha256(key, options_.region);
+  key = crypto::hmac_sha256(key, "s3");
+  key = crypto::hmac_sha256(key, "aws4_request");
+  const std::string text = "AWS4-HMAC-SHA256\n" + date + "\n" + scope + "\n" +
+                           crypto::hex_text(crypto::sha256(canonical));
+  if (authorization_field(header, "Signature") !=
+      crypto::hex_text(crypto::hmac_sha256(key, text))) {
     return s3_error(403, "SignatureDoesNotMatch", "The signature does not match.");
   }
   return {.status = 0};
@@ -328,12 +324,12 @@ ServerResponse S3Server::put_object(const ServerRequest& request, Bucket& bucket
     return xml_response("<CopyObjectResult><ETag>" + xml_escaped(copied.etag) +
                         "</ETag></CopyObjectResult>");
   }
-  const std::string digest = md5(request.body);
+  const std::string digest = crypto::md5(request.body);
   const std::string given = request.header("content-md5");
-  if (!given.empty() && given != base64(digest)) {
+  if (!given.empty() && given != crypto::base64(digest)) {
     return s3_error(400, "BadDigest", "The Content-MD5 you specified did not match.");
   }
-  const std::string etag = "\"" + hex_text(digest) + "\"";
+  const std::string etag = "\"" + crypto::hex_text(digest) + "\"";
   bucket[key] = {std::make_shared<const std::string>(request.body), etag, std::time(nullptr)};
   return {.headers = {{"ETag", etag}}};
 }
@@ -354,7 +350,7 @@ ServerResponse S3Server::put_part(const ServerRequest& request) {
     if (end > source->bytes->size()) return s3_error(416, "InvalidRange", range);
     part.bytes = std::make_shared<const std::string>(source->bytes->substr(begin, end - begin));
   }
-  part.etag = "\"" + hex_text(md5(*part.bytes)) + "\"";
+  part.etag = "\"" + crypto::hex_text(crypto::md5(*part.bytes)) + "\"";
   uploads_.at(request.param("uploadId")).parts[number] = part;
   if (request.header("x-amz-copy-source").empty()) return {.headers = {{"ETag", part.etag}}};
   return xml_response("<CopyPartResult><ETag>" + xml_escaped(part.etag) +
@@ -366,27 +362,29 @@ ServerResponse S3Server::complete(const ServerRequest& request) {
   ServerResponse refused =
       check_conditions(request, buckets_[upload->second.bucket], upload->second.key);
   if (refused.status != 0) return refused;
-  const auto parts = buckets::xml_elements(request.body, "Part");
+  const pugi::xml_document document = buckets::parse_xml(request.body);
+  const auto children = document.child("CompleteMultipartUpload").children("Part");
+  const std::vector<pugi::xml_node> parts(children.begin(), children.end());
   if (parts.empty()) return s3_error(400, "MalformedXML", "no parts");
   std::string bytes;
   std::string digests;
   int previous = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const int number = std::stoi("0" + buckets::xml_text(parts[i], "PartNumber"));
+    const int number = parts[i].child("PartNumber").text().as_int();
     const auto part = upload->second.parts.find(number);
     if (number <= previous) return s3_error(400, "InvalidPartOrder", "parts in another order");
     previous = number;
-    if (part == upload->second.parts.end() ||
-        part->second.etag != buckets::xml_text(parts[i], "ETag")) {
+    if (part == upload->second.parts.end() || part->second.etag != parts[i].child_value("ETag")) {
       return s3_error(400, "InvalidPart", "no such part");
     }
     if (i + 1 < parts.size() && part->second.bytes->size() < options_.min_part_bytes) {
       return s3_error(400, "EntityTooSmall", "a part is too small");
     }
     bytes += *part->second.bytes;
-    digests += md5(*part->second.bytes);
+    digests += crypto::md5(*part->second.bytes);
   }
-  const std::string etag = fmt::format("\"{}-{}\"", hex_text(md5(digests)), parts.size());
+  const std::string etag =
+      fmt::format("\"{}-{}\"", crypto::hex_text(crypto::md5(digests)), parts.size());
   buckets_[upload->second.bucket][upload->second.key] = {
       std::make_shared<const std::string>(std::move(bytes)), etag, std::time(nullptr)};
   uploads_.erase(upload);

@@ -8,21 +8,26 @@
 namespace systole::keras {
 
 struct PlotModelOptions {
-  std::string to_file = "model.svg";
+  std::string to_file = "model.png";
   bool show_shapes = false;
   bool show_layer_names = true;
+  std::string rankdir = "TB";  // "LR": from the left to the right
 };
 
-// The graph of layers as SVG, inputs at the top. A model in it is one box; a shared layer is one
-// box, however often it is called. Errors: FAILED_PRECONDITION for a model that is no graph of
-// layers or has no input shape yet.
-std::string model_svg(const Model& model, const PlotModelOptions& options = {});
+// Returns the graph of layers in Graphviz's language: a node for each layer, however often it is
+// called, with the label that Keras gives it. A model in it is one node. `to_file` is not used.
+// Errors: FAILED_PRECONDITION for a model that is no graph of layers or has no input shape yet;
+// INVALID_ARGUMENT for another rankdir than TB, BT, LR and RL.
+std::string model_to_dot(const Model& model, const PlotModelOptions& options = {});
 
-// Writes model_svg() to options.to_file. Errors: those of model_svg(); INVALID_ARGUMENT unless the
-// file's name ends in ".svg"; those of the file system.
+// Writes model_to_dot() if options.to_file ends in ".dot", else the picture that Graphviz's program
+// `dot` draws of it, in the format that the name's end says (png, svg, pdf). Errors: those of
+// model_to_dot() and of the file system; INVALID_ARGUMENT for another end; FAILED_PRECONDITION if
+// `dot` is not installed.
 void plot_model(const Model& model, const PlotModelOptions& options = {});
 
 namespace utils {
+using keras::model_to_dot;
 using keras::plot_model;
 }  // namespace utils
 

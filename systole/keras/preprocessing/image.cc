@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "systole/keras/preprocessing/symmetric_eigen.h"
+#include "systole/base/lapack.h"
 
 namespace systole::keras::preprocessing::image {
 namespace {
@@ -52,13 +52,18 @@ Tensor whitening_of(std::span<const float> images, int64_t features, double epsi
       for (size_t j = 0; j < n; ++j) sigma[i * n + j] += scaled * static_cast<double>(x[j]);
     }
   }
-  const SymmetricEigen eigen = symmetric_eigen(std::move(sigma), features);
+  // Makes the columns of `sigma` its eigenvectors.
+  std::vector<double> values(n);
+  const int order = static_cast<int>(features);
+  if (call_lapack<double>("syevd", 'V', 'L', order, sigma.data(), order, values.data()) != 0) {
+    throw internal_error("ImageDataGenerator: zca_whitening, got no eigenvalues of the covariance");
+  }
   std::vector<double> whitening(n * n, 0.0);
   for (size_t k = 0; k < n; ++k) {
-    const double scale = 1 / std::sqrt(std::max(eigen.values[k], 0.0) + epsilon);
-    const double* const vector = eigen.vectors.data() + k * n;
+    const double scale = 1 / std::sqrt(std::max(values[k], 0.0) + epsilon);
     for (size_t i = 0; i < n; ++i) {
-      for (size_t j = 0; j < n; ++j) whitening[i * n + j] += scale * vector[i] * vector[j];
+      const double scaled = scale * sigma[i * n + k];
+      for (size_t j = 0; j < n; ++j) whitening[i * n + j] += scaled * sigma[j * n + k];
     }
   }
   return Tensor::of<double>({features, features}, whitening).cast(DType::f32);

@@ -8,7 +8,6 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/keras/preprocessing/image_file.h"
-#include "systole/keras/preprocessing/symmetric_eigen.h"
 
 namespace systole::keras::preprocessing::image {
 namespace {
@@ -115,36 +114,6 @@ TEST(ResizeImageTest, AsPillow) {
   EXPECT_THAT(error_of([] { resize_img(pattern(), 0, 3); }), HasSubstr("size, got 0 x 3"));
   EXPECT_THAT(error_of([] { resize_img(pattern(), 2, 3, "cubic"); }),
               HasSubstr("Invalid interpolation method 'cubic'"));
-}
-
-TEST(SymmetricEigenTest, DecomposesRandomMatrices) {
-  RandomStream random(5);
-  for (const int64_t n : {1, 2, 3, 10, 40}) {
-    const auto size = static_cast<size_t>(n);
-    std::vector<double> matrix(size * size);
-    for (size_t i = 0; i < size; ++i) {
-      for (size_t j = 0; j <= i; ++j) {
-        // Some zeros and equal columns: repeated eigenvalues.
-        const double value = random.next_below(4) == 0 ? 0 : random.next_normal();
-        matrix[i * size + j] = matrix[j * size + i] = value;
-      }
-    }
-    const SymmetricEigen eigen = symmetric_eigen(matrix, n);
-    for (size_t k = 0; k < size; ++k) {
-      const double* const v = eigen.vectors.data() + k * size;
-      for (size_t i = 0; i < size; ++i) {
-        double product = 0;
-        for (size_t j = 0; j < size; ++j) product += matrix[i * size + j] * v[j];
-        EXPECT_NEAR(product, eigen.values[k] * v[i], 1e-10);
-      }
-      for (size_t m = 0; m <= k; ++m) {
-        double dot = 0;
-        for (size_t j = 0; j < size; ++j) dot += v[j] * eigen.vectors[m * size + j];
-        EXPECT_NEAR(dot, m == k ? 1 : 0, 1e-10);
-      }
-    }
-  }
-  EXPECT_TRUE(symmetric_eigen({}, 0).values.empty());
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "systole/keras/preprocessing/md5.h"
+#include "systole/io/wire/crypto.h"
 #include "systole/keras/preprocessing/utf8.h"
 
 namespace systole::keras::preprocessing::text {
@@ -24,7 +24,9 @@ std::string without_filters(std::string_view text, const std::string& filters,
 // MD5 as one number of 128 bits, modulo `divisor` < 2^32.
 uint64_t md5_modulo(std::string_view word, uint64_t divisor) {
   uint64_t rest = 0;
-  for (const uint8_t byte : md5(word)) rest = (rest << 8U | byte) % divisor;
+  for (const char byte : crypto::md5(word)) {
+    rest = (rest << 8U | static_cast<unsigned char>(byte)) % divisor;
+  }
   return rest;
 }
 

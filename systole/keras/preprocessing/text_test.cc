@@ -7,7 +7,6 @@
 #include <set>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/keras/preprocessing/md5.h"
 #include "systole/keras/preprocessing/utf8.h"
 
 namespace systole::keras::preprocessing::text {
@@ -37,24 +36,6 @@ TEST(TextTest, LowerCase) {
   EXPECT_EQ(utf8_lower("\xff\xc3\xe2\x82"), "\xff\xc3\xe2\x82");
   EXPECT_THAT(utf8_characters("a\xc3\xa9\xf0\x9f\x98\x80\xff"),
               ElementsAre("a", "\xc3\xa9", "\xf0\x9f\x98\x80", "\xff"));
-}
-
-std::string hex_md5(std::string_view text) {
-  std::string hex;
-  for (const uint8_t byte : md5(text)) hex += fmt::format("{:02x}", byte);
-  return hex;
-}
-
-// The test suite of RFC 1321.
-TEST(TextTest, Md5) {
-  EXPECT_EQ(hex_md5(""), "d41d8cd98f00b204e9800998ecf8427e");
-  EXPECT_EQ(hex_md5("abc"), "900150983cd24fb0d6963f7d28e17f72");
-  EXPECT_EQ(hex_md5("message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
-  EXPECT_EQ(hex_md5("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
-            "d174ab98d277d9f5a5611c2c9f419d9f");
-  EXPECT_EQ(hex_md5("12345678901234567890123456789012345678901234567890123456789012345678901234567"
-                    "890"),
-            "57edf4a22be3c955ac49da2e2107b67a");
 }
 
 // Numbers: int(hashlib.md5(word).hexdigest(), 16) % (n - 1) + 1 in Python.

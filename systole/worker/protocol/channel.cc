@@ -7,7 +7,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
-#include "systole/io/http/openssl.h"
+#include "systole/io/wire/openssl.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/credential_file.h"
@@ -33,7 +33,7 @@ std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const std::string&
     }
     return grpc::InsecureChannelCredentials();
   }
-  http::init_openssl();
+  crypto::init_openssl();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = read_pem("authority", credentials.ca);
   options.pem_cert_chain = read_pem("certificate", credentials.certificate);

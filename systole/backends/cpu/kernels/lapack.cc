@@ -4,9 +4,9 @@
 #include <cstring>
 #include <optional>
 
-#include "systole/backends/cpu/kernels/lapack_library.h"
 #include "systole/backends/cpu/kernels/lapack_routines.h"
 #include "systole/base/error.h"
+#include "systole/base/lapack.h"
 
 namespace systole::cpu {
 namespace {

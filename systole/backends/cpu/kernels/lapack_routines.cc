@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "systole/backends/cpu/kernels/lapack_library.h"
 #include "systole/base/dtype.h"
 #include "systole/base/error.h"
+#include "systole/base/lapack.h"
 
 namespace systole::cpu {
 namespace {

@@ -1,9 +1,9 @@
-#include "systole/io/http/openssl.h"
+#include "systole/io/wire/openssl.h"
 
 #include <openssl/crypto.h>
 
-namespace systole::http {
+namespace systole::crypto {
 
 void init_openssl() { ::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr); }
 
-}  // namespace systole::http
+}  // namespace systole::crypto

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace systole::buckets {
+namespace systole::crypto {
 
 // Raw digests: 32 and 16 bytes.
 std::string sha256(std::string_view bytes);
@@ -21,4 +21,4 @@ std::string base64_url(std::string_view bytes);
 // Skips padding and what is no digit.
 std::string base64_decoded(std::string_view text);
 
-}  // namespace systole::buckets
+}  // namespace systole::crypto

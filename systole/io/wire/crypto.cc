@@ -1,4 +1,4 @@
-#include "systole/io/buckets/crypto.h"
+#include "systole/io/wire/crypto.h"
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -9,13 +9,13 @@
 #include <memory>
 
 #include "systole/base/error.h"
-#include "systole/io/http/openssl.h"
+#include "systole/io/wire/openssl.h"
 
-namespace systole::buckets {
+namespace systole::crypto {
 namespace {
 
 std::string evp_digest(const EVP_MD* type, std::string_view bytes) {
-  http::init_openssl();
+  init_openssl();
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned int size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, type, nullptr) != 1) {
@@ -33,7 +33,7 @@ std::string sha256(std::string_view bytes) { return evp_digest(EVP_sha256(), byt
 std::string md5(std::string_view bytes) { return evp_digest(EVP_md5(), bytes); }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  http::init_openssl();
+  init_openssl();
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned int size = 0;
   if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
@@ -45,7 +45,7 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 }
 
 std::string rsa_sha256_signature(const std::string& pem, std::string_view bytes) {
-  http::init_openssl();
+  init_openssl();
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
@@ -121,4 +121,4 @@ std::string base64_decoded(std::string_view text) {
   return bytes;
 }
 
-}  // namespace systole::buckets
+}  // namespace systole::crypto

@@ -1,10 +1,10 @@
-#include "systole/backends/cpu/kernels/lapack_library.h"
+#include "systole/base/lapack.h"
 
 #include <dlfcn.h>
 
 #include "systole/base/error.h"
 
-namespace systole::cpu {
+namespace systole {
 namespace {
 
 struct LapackLibrary {
@@ -34,13 +34,13 @@ const LapackLibrary& lapack_library() {
 void load_lapack(const std::string& target) {
   const LapackLibrary& library = lapack_library();
   if (library.handle != nullptr) return;
-  throw unimplemented("cpu: {} needs LAPACK (Debian's liblapacke), got {}", target, library.error);
+  throw unimplemented("{} needs LAPACK (Debian's liblapacke), got {}", target, library.error);
 }
 
 void* find_lapack_symbol(const std::string& name) {
   load_lapack(name);
   if (void* const symbol = dlsym(lapack_library().handle, name.c_str())) return symbol;
-  throw unimplemented("cpu: liblapacke.so.3 does not have {}", name);
+  throw unimplemented("liblapacke.so.3 does not have {}", name);
 }
 
 int check_lapack_status(const std::string& routine, int status) {
@@ -48,4 +48,4 @@ int check_lapack_status(const std::string& routine, int status) {
   throw internal_error("{}: argument {} has an illegal value", routine, -status);
 }
 
-}  // namespace systole::cpu
+}  // namespace systole

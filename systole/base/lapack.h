@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-namespace systole::cpu {
+namespace systole {
 
 // Loads liblapacke.so.3 unless it is loaded. Errors: UNIMPLEMENTED, naming `target`, if it cannot
 // be.
@@ -47,4 +47,4 @@ int call_lapack(const std::string& routine, Args... args) {
   return check_lapack_status(name, function(kRowMajor, args...));
 }
 
-}  // namespace systole::cpu
+}  // namespace systole
