@@ -27,8 +27,7 @@ std::vector<Tensor> evaluate_abs(const Instruction& instruction, std::span<const
 
 }  // namespace
 
-extern const OpSemantics abs_semantics;
-const OpSemantics abs_semantics{
+extern const OpSemantics abs_semantics{
     .infer = infer_abs,
     .evaluate = evaluate_abs,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -13,8 +13,7 @@ constexpr BinaryKernel kAdd{
 
 }  // namespace
 
-extern const OpSemantics add_semantics;
-const OpSemantics add_semantics =
+extern const OpSemantics add_semantics =
     elementwise<kAdd>({.quantized = OpQuantization{.form = QuantizedForm::adds, .per_axis = true},
                        .sum_over_replicas = replicas::sum_terms});
 

@@ -15,8 +15,7 @@ std::vector<Tensor> evaluate_after_all(const Instruction&, std::span<const Tenso
 
 }  // namespace
 
-extern const OpSemantics after_all_semantics;
-const OpSemantics after_all_semantics{
+extern const OpSemantics after_all_semantics{
     .infer = infer_after_all,
     .evaluate = evaluate_after_all,
     .format = AssemblyFormat{"$*", TypeForm::same},

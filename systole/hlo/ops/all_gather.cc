@@ -47,8 +47,7 @@ std::vector<Tensor> evaluate_all_gather(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics all_gather_semantics;
-const OpSemantics all_gather_semantics{
+extern const OpSemantics all_gather_semantics{
     .infer = infer_all_gather,
     .evaluate = evaluate_all_gather,
     .example =

@@ -31,8 +31,7 @@ std::vector<Tensor> evaluate_all_reduce(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics all_reduce_semantics;
-const OpSemantics all_reduce_semantics{
+extern const OpSemantics all_reduce_semantics{
     .infer = infer_all_reduce,
     .evaluate = evaluate_all_reduce,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -70,8 +70,7 @@ std::vector<Tensor> evaluate_all_to_all(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics all_to_all_semantics;
-const OpSemantics all_to_all_semantics{
+extern const OpSemantics all_to_all_semantics{
     .infer = infer_all_to_all,
     .evaluate = evaluate_all_to_all,
     .example =

@@ -10,7 +10,6 @@ constexpr BinaryKernel kAnd{
 
 }  // namespace
 
-extern const OpSemantics and_semantics;
-const OpSemantics and_semantics = elementwise<kAnd>();
+extern const OpSemantics and_semantics = elementwise<kAnd>();
 
 }  // namespace systole::hlo::ops

@@ -17,7 +17,6 @@ constexpr BinaryKernel kAtan2{
 
 }  // namespace
 
-extern const OpSemantics atan2_semantics;
-const OpSemantics atan2_semantics = elementwise<kAtan2>();
+extern const OpSemantics atan2_semantics = elementwise<kAtan2>();
 
 }  // namespace systole::hlo::ops

@@ -46,8 +46,7 @@ std::vector<Tensor> evaluate_batch_norm_grad(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics batch_norm_grad_semantics;
-const OpSemantics batch_norm_grad_semantics{
+extern const OpSemantics batch_norm_grad_semantics{
     .infer = infer_batch_norm_grad,
     .evaluate = evaluate_batch_norm_grad,
     .example =

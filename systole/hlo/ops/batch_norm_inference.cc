@@ -20,8 +20,7 @@ std::vector<Tensor> evaluate_batch_norm_inference(const Instruction& instruction
 
 }  // namespace
 
-extern const OpSemantics batch_norm_inference_semantics;
-const OpSemantics batch_norm_inference_semantics{
+extern const OpSemantics batch_norm_inference_semantics{
     .infer = infer_batch_norm_inference,
     .evaluate = evaluate_batch_norm_inference,
     .example =

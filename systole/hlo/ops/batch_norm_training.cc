@@ -26,8 +26,7 @@ std::vector<Tensor> evaluate_batch_norm_training(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics batch_norm_training_semantics;
-const OpSemantics batch_norm_training_semantics{
+extern const OpSemantics batch_norm_training_semantics{
     .infer = infer_batch_norm_training,
     .evaluate = evaluate_batch_norm_training,
     .example =

@@ -73,8 +73,7 @@ std::vector<Tensor> evaluate_bitcast_convert(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics bitcast_convert_semantics;
-const OpSemantics bitcast_convert_semantics{
+extern const OpSemantics bitcast_convert_semantics{
     .infer = infer_bitcast_convert,
     .evaluate = evaluate_bitcast_convert,
     .format = AssemblyFormat{"$*", TypeForm::functional},

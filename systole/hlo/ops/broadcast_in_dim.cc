@@ -44,8 +44,7 @@ std::vector<Tensor> evaluate_broadcast_in_dim(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics broadcast_in_dim_semantics;
-const OpSemantics broadcast_in_dim_semantics{
+extern const OpSemantics broadcast_in_dim_semantics{
     .infer = infer_broadcast_in_dim,
     .evaluate = evaluate_broadcast_in_dim,
     .format = AssemblyFormat{"$*, dims = <broadcast_dimensions>", TypeForm::functional},

@@ -14,8 +14,7 @@ std::vector<Tensor> evaluate_call(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics call_semantics;
-const OpSemantics call_semantics{
+extern const OpSemantics call_semantics{
     .infer = infer_call,
     .evaluate = evaluate_call,
     .format = AssemblyFormat{"<@callee>($*)", TypeForm::functional},

@@ -33,8 +33,7 @@ std::vector<Tensor> evaluate_case(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics case_semantics;
-const OpSemantics case_semantics{
+extern const OpSemantics case_semantics{
     .infer = infer_case,
     .evaluate = evaluate_case,
     .example = OpExample{.parameters = "%i: tensor<i32>, %a: tensor<4x$T>",

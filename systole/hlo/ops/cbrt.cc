@@ -13,7 +13,6 @@ constexpr UnaryKernel kCbrt{
 
 }  // namespace
 
-extern const OpSemantics cbrt_semantics;
-const OpSemantics cbrt_semantics = elementwise<kCbrt>();
+extern const OpSemantics cbrt_semantics = elementwise<kCbrt>();
 
 }  // namespace systole::hlo::ops

@@ -11,7 +11,6 @@ constexpr UnaryKernel kCeil{
 
 }  // namespace
 
-extern const OpSemantics ceil_semantics;
-const OpSemantics ceil_semantics = elementwise<kCeil>();
+extern const OpSemantics ceil_semantics = elementwise<kCeil>();
 
 }  // namespace systole::hlo::ops

@@ -84,8 +84,7 @@ std::vector<Tensor> evaluate_cholesky(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics cholesky_semantics;
-const OpSemantics cholesky_semantics{
+extern const OpSemantics cholesky_semantics{
     .infer = infer_cholesky,
     .evaluate = evaluate_cholesky,
     .format = AssemblyFormat{"$*?(, lower = <lower>)", TypeForm::same},

@@ -37,10 +37,9 @@ std::vector<Tensor> evaluate_clamp(const Instruction& instruction, std::span<con
 
 }  // namespace
 
-extern const OpSemantics clamp_semantics;
-const OpSemantics clamp_semantics{.infer = infer_clamp,
-                                  .evaluate = evaluate_clamp,
-                                  .format = AssemblyFormat{"$*", TypeForm::same},
-                                  .quantized = OpQuantization{.form = QuantizedForm::picks}};
+extern const OpSemantics clamp_semantics{.infer = infer_clamp,
+                                         .evaluate = evaluate_clamp,
+                                         .format = AssemblyFormat{"$*", TypeForm::same},
+                                         .quantized = OpQuantization{.form = QuantizedForm::picks}};
 
 }  // namespace systole::hlo::ops

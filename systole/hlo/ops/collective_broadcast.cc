@@ -26,8 +26,7 @@ std::vector<Tensor> evaluate_collective_broadcast(const Instruction& instruction
 
 }  // namespace
 
-extern const OpSemantics collective_broadcast_semantics;
-const OpSemantics collective_broadcast_semantics{
+extern const OpSemantics collective_broadcast_semantics{
     .infer = infer_collective_broadcast,
     .evaluate = evaluate_collective_broadcast,
     .example =

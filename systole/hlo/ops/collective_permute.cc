@@ -38,8 +38,7 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics collective_permute_semantics;
-const OpSemantics collective_permute_semantics{
+extern const OpSemantics collective_permute_semantics{
     .infer = infer_collective_permute,
     .evaluate = evaluate_collective_permute,
     .example =

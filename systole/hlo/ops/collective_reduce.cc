@@ -33,8 +33,7 @@ std::vector<Tensor> evaluate_collective_reduce(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics collective_reduce_semantics;
-const OpSemantics collective_reduce_semantics{
+extern const OpSemantics collective_reduce_semantics{
     .infer = infer_collective_reduce,
     .evaluate = evaluate_collective_reduce,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -88,8 +88,7 @@ std::vector<Tensor> evaluate_compare(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics compare_semantics;
-const OpSemantics compare_semantics{
+extern const OpSemantics compare_semantics{
     .infer = infer_compare,
     .evaluate = evaluate_compare,
     .format = AssemblyFormat{"<comparison_direction>, $*?(, <compare_type>)", TypeForm::functional},

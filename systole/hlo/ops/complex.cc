@@ -36,8 +36,7 @@ std::vector<Tensor> evaluate_complex(const Instruction&, std::span<const Tensor>
 
 }  // namespace
 
-extern const OpSemantics complex_semantics;
-const OpSemantics complex_semantics{
+extern const OpSemantics complex_semantics{
     .infer = infer_complex,
     .evaluate = evaluate_complex,
     .format = AssemblyFormat{"$*", TypeForm::complex},

@@ -46,8 +46,7 @@ std::vector<Tensor> evaluate_composite(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics composite_semantics;
-const OpSemantics composite_semantics{
+extern const OpSemantics composite_semantics{
     .infer = infer_composite,
     .evaluate = evaluate_composite,
     .format = AssemblyFormat{"<name> $*", TypeForm::functional},

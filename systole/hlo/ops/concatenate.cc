@@ -33,8 +33,7 @@ std::vector<Tensor> evaluate_concatenate(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics concatenate_semantics;
-const OpSemantics concatenate_semantics{
+extern const OpSemantics concatenate_semantics{
     .infer = infer_concatenate,
     .evaluate = evaluate_concatenate,
     .format = AssemblyFormat{"$*, dim = <dimension>", TypeForm::functional},

@@ -19,8 +19,7 @@ std::vector<Tensor> evaluate_constant(const Instruction& instruction, std::span<
 
 }  // namespace
 
-extern const OpSemantics constant_semantics;
-const OpSemantics constant_semantics{
+extern const OpSemantics constant_semantics{
     .infer = infer_constant,
     .evaluate = evaluate_constant,
     .format = AssemblyFormat{"<value>", TypeForm::none},

@@ -30,8 +30,7 @@ std::vector<Tensor> evaluate_convert(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics convert_semantics;
-const OpSemantics convert_semantics{
+extern const OpSemantics convert_semantics{
     .infer = infer_convert,
     .evaluate = evaluate_convert,
     .example =

@@ -221,8 +221,7 @@ std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics convolution_semantics;
-const OpSemantics convolution_semantics{
+extern const OpSemantics convolution_semantics{
     .infer = infer_convolution,
     .evaluate = evaluate_convolution,
     .format =

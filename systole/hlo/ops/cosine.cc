@@ -12,7 +12,6 @@ constexpr UnaryKernel kCosine{
 
 }  // namespace
 
-extern const OpSemantics cosine_semantics;
-const OpSemantics cosine_semantics = elementwise<kCosine>();
+extern const OpSemantics cosine_semantics = elementwise<kCosine>();
 
 }  // namespace systole::hlo::ops

@@ -12,7 +12,6 @@ constexpr UnaryKernel kCountLeadingZeros{
 
 }  // namespace
 
-extern const OpSemantics count_leading_zeros_semantics;
-const OpSemantics count_leading_zeros_semantics = elementwise<kCountLeadingZeros>();
+extern const OpSemantics count_leading_zeros_semantics = elementwise<kCountLeadingZeros>();
 
 }  // namespace systole::hlo::ops

@@ -30,8 +30,7 @@ std::vector<Tensor> evaluate_custom_call(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics custom_call_semantics;
-const OpSemantics custom_call_semantics{
+extern const OpSemantics custom_call_semantics{
     .infer = infer_custom_call,
     .evaluate = evaluate_custom_call,
     .format = AssemblyFormat{"<@call_target_name>($*)", TypeForm::functional},

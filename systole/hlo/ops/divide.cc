@@ -20,8 +20,7 @@ constexpr BinaryKernel kDivide{
 
 }  // namespace
 
-extern const OpSemantics divide_semantics;
-const OpSemantics divide_semantics =
+extern const OpSemantics divide_semantics =
     elementwise<kDivide>({.sum_over_replicas = replicas::sum_product});
 
 }  // namespace systole::hlo::ops

@@ -158,8 +158,7 @@ std::vector<Tensor> evaluate_dot_general(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics dot_general_semantics;
-const OpSemantics dot_general_semantics{
+extern const OpSemantics dot_general_semantics{
     .infer = infer_dot_general,
     .evaluate = evaluate_dot_general,
     .format =

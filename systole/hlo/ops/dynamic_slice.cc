@@ -25,8 +25,7 @@ std::vector<Tensor> evaluate_dynamic_slice(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics dynamic_slice_semantics;
-const OpSemantics dynamic_slice_semantics{
+extern const OpSemantics dynamic_slice_semantics{
     .infer = infer_dynamic_slice,
     .evaluate = evaluate_dynamic_slice,
     .format = AssemblyFormat{"$*, sizes = <slice_sizes>", TypeForm::functional},

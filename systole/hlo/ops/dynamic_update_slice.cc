@@ -27,8 +27,7 @@ std::vector<Tensor> evaluate_dynamic_update_slice(const Instruction&,
 
 }  // namespace
 
-extern const OpSemantics dynamic_update_slice_semantics;
-const OpSemantics dynamic_update_slice_semantics{
+extern const OpSemantics dynamic_update_slice_semantics{
     .infer = infer_dynamic_update_slice,
     .evaluate = evaluate_dynamic_update_slice,
     .format = AssemblyFormat{"$*", TypeForm::functional},

@@ -19,7 +19,6 @@ constexpr UnaryKernel kExponential{
 
 }  // namespace
 
-extern const OpSemantics exponential_semantics;
-const OpSemantics exponential_semantics = elementwise<kExponential>();
+extern const OpSemantics exponential_semantics = elementwise<kExponential>();
 
 }  // namespace systole::hlo::ops

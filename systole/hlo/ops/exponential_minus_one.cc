@@ -25,7 +25,6 @@ constexpr UnaryKernel kExponentialMinusOne{
 
 }  // namespace
 
-extern const OpSemantics exponential_minus_one_semantics;
-const OpSemantics exponential_minus_one_semantics = elementwise<kExponentialMinusOne>();
+extern const OpSemantics exponential_minus_one_semantics = elementwise<kExponentialMinusOne>();
 
 }  // namespace systole::hlo::ops

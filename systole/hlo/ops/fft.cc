@@ -155,8 +155,7 @@ std::vector<Tensor> evaluate_fft(const Instruction& instruction, std::span<const
 
 }  // namespace
 
-extern const OpSemantics fft_semantics;
-const OpSemantics fft_semantics{
+extern const OpSemantics fft_semantics{
     .infer = infer_fft,
     .evaluate = evaluate_fft,
     .format = AssemblyFormat{"$*, type = <fft_type>, length = <fft_length>", TypeForm::functional},

@@ -11,7 +11,6 @@ constexpr UnaryKernel kFloor{
 
 }  // namespace
 
-extern const OpSemantics floor_semantics;
-const OpSemantics floor_semantics = elementwise<kFloor>();
+extern const OpSemantics floor_semantics = elementwise<kFloor>();
 
 }  // namespace systole::hlo::ops

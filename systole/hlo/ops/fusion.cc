@@ -21,8 +21,7 @@ std::vector<Tensor> evaluate_fusion(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics fusion_semantics;
-const OpSemantics fusion_semantics{
+extern const OpSemantics fusion_semantics{
     .infer = infer_fusion,
     .evaluate = evaluate_fusion,
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};

@@ -135,8 +135,7 @@ std::vector<Tensor> evaluate_gather(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics gather_semantics;
-const OpSemantics gather_semantics{
+extern const OpSemantics gather_semantics{
     .infer = infer_gather,
     .evaluate = evaluate_gather,
     .example =

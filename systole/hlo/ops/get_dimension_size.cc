@@ -18,8 +18,7 @@ std::vector<Tensor> evaluate_get_dimension_size(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics get_dimension_size_semantics;
-const OpSemantics get_dimension_size_semantics{
+extern const OpSemantics get_dimension_size_semantics{
     .infer = infer_get_dimension_size,
     .evaluate = evaluate_get_dimension_size,
     .format = AssemblyFormat{"$*, dim = <dimension>", TypeForm::functional},

@@ -27,8 +27,7 @@ std::vector<Tensor> evaluate_if(const Instruction& instruction, std::span<const 
 
 }  // namespace
 
-extern const OpSemantics if_semantics;
-const OpSemantics if_semantics{
+extern const OpSemantics if_semantics{
     .infer = infer_if,
     .evaluate = evaluate_if,
     .example = OpExample{.parameters = "%p: tensor<i1>, %a: tensor<4x$T>",

@@ -35,8 +35,7 @@ std::vector<Tensor> evaluate_imag(const Instruction&, std::span<const Tensor> op
 
 }  // namespace
 
-extern const OpSemantics imag_semantics;
-const OpSemantics imag_semantics{
+extern const OpSemantics imag_semantics{
     .infer = infer_imag,
     .evaluate = evaluate_imag,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -23,8 +23,7 @@ std::vector<Tensor> evaluate_infeed(const Instruction& instruction, std::span<co
 
 }  // namespace
 
-extern const OpSemantics infeed_semantics;
-const OpSemantics infeed_semantics{
+extern const OpSemantics infeed_semantics{
     .infer = infer_infeed,
     .evaluate = evaluate_infeed,
     .example = OpExample{.results = "tensor<4x$T>",

@@ -35,8 +35,7 @@ std::vector<Tensor> evaluate_iota(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics iota_semantics;
-const OpSemantics iota_semantics{
+extern const OpSemantics iota_semantics{
     .infer = infer_iota,
     .evaluate = evaluate_iota,
     .format = AssemblyFormat{"dim = <iota_dimension>", TypeForm::result},

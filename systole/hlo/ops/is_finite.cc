@@ -26,8 +26,7 @@ std::vector<Tensor> evaluate_is_finite(const Instruction&, std::span<const Tenso
 
 }  // namespace
 
-extern const OpSemantics is_finite_semantics;
-const OpSemantics is_finite_semantics{
+extern const OpSemantics is_finite_semantics{
     .infer = infer_is_finite,
     .evaluate = evaluate_is_finite,
     .format = AssemblyFormat{"$*", TypeForm::functional},

@@ -12,7 +12,6 @@ constexpr UnaryKernel kLog{
 
 }  // namespace
 
-extern const OpSemantics log_semantics;
-const OpSemantics log_semantics = elementwise<kLog>();
+extern const OpSemantics log_semantics = elementwise<kLog>();
 
 }  // namespace systole::hlo::ops

@@ -38,7 +38,6 @@ constexpr UnaryKernel kLogPlusOne{
 
 }  // namespace
 
-extern const OpSemantics log_plus_one_semantics;
-const OpSemantics log_plus_one_semantics = elementwise<kLogPlusOne>();
+extern const OpSemantics log_plus_one_semantics = elementwise<kLogPlusOne>();
 
 }  // namespace systole::hlo::ops

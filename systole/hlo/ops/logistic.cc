@@ -17,7 +17,6 @@ constexpr UnaryKernel kLogistic{
 
 }  // namespace
 
-extern const OpSemantics logistic_semantics;
-const OpSemantics logistic_semantics = elementwise<kLogistic>();
+extern const OpSemantics logistic_semantics = elementwise<kLogistic>();
 
 }  // namespace systole::hlo::ops

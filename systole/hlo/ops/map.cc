@@ -37,8 +37,7 @@ std::vector<Tensor> evaluate_map(const Instruction& instruction, std::span<const
 
 }  // namespace
 
-extern const OpSemantics map_semantics;
-const OpSemantics map_semantics{
+extern const OpSemantics map_semantics{
     .infer = infer_map,
     .evaluate = evaluate_map,
     .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<4x$T>",

@@ -28,8 +28,7 @@ constexpr BinaryKernel kMaximum{
 
 }  // namespace
 
-extern const OpSemantics maximum_semantics;
-const OpSemantics maximum_semantics =
+extern const OpSemantics maximum_semantics =
     elementwise<kMaximum>({.quantized = OpQuantization{.form = QuantizedForm::picks}});
 
 }  // namespace systole::hlo::ops

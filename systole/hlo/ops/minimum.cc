@@ -28,8 +28,7 @@ constexpr BinaryKernel kMinimumMinimum{
 
 }  // namespace
 
-extern const OpSemantics minimum_semantics;
-const OpSemantics minimum_semantics =
+extern const OpSemantics minimum_semantics =
     elementwise<kMinimumMinimum>({.quantized = OpQuantization{.form = QuantizedForm::picks}});
 
 }  // namespace systole::hlo::ops

@@ -18,8 +18,7 @@ constexpr BinaryKernel kMultiply{
 
 }  // namespace
 
-extern const OpSemantics multiply_semantics;
-const OpSemantics multiply_semantics =
+extern const OpSemantics multiply_semantics =
     elementwise<kMultiply>({.sum_over_replicas = replicas::sum_product});
 
 }  // namespace systole::hlo::ops

@@ -12,8 +12,7 @@ constexpr UnaryKernel kNegate{
 
 }  // namespace
 
-extern const OpSemantics negate_semantics;
-const OpSemantics negate_semantics =
+extern const OpSemantics negate_semantics =
     elementwise<kNegate>({.sum_over_replicas = replicas::sum_linear});
 
 }  // namespace systole::hlo::ops

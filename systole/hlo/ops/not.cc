@@ -10,7 +10,6 @@ constexpr UnaryKernel kNot{
 
 }  // namespace
 
-extern const OpSemantics not_semantics;
-const OpSemantics not_semantics = elementwise<kNot>();
+extern const OpSemantics not_semantics = elementwise<kNot>();
 
 }  // namespace systole::hlo::ops

@@ -17,8 +17,7 @@ std::vector<Tensor> evaluate_optimization_barrier(const Instruction&,
 
 }  // namespace
 
-extern const OpSemantics optimization_barrier_semantics;
-const OpSemantics optimization_barrier_semantics{
+extern const OpSemantics optimization_barrier_semantics{
     .infer = infer_optimization_barrier,
     .evaluate = evaluate_optimization_barrier,
     .format = AssemblyFormat{"$*", TypeForm::list},

@@ -10,7 +10,6 @@ constexpr BinaryKernel kOr{
 
 }  // namespace
 
-extern const OpSemantics or_semantics;
-const OpSemantics or_semantics = elementwise<kOr>();
+extern const OpSemantics or_semantics = elementwise<kOr>();
 
 }  // namespace systole::hlo::ops

@@ -17,8 +17,7 @@ std::vector<Tensor> evaluate_outfeed(const Instruction& instruction, std::span<c
 
 }  // namespace
 
-extern const OpSemantics outfeed_semantics;
-const OpSemantics outfeed_semantics{
+extern const OpSemantics outfeed_semantics{
     .infer = infer_outfeed,
     .evaluate = evaluate_outfeed,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

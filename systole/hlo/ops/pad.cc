@@ -34,8 +34,7 @@ std::vector<Tensor> evaluate_pad(const Instruction& instruction, std::span<const
 
 }  // namespace
 
-extern const OpSemantics pad_semantics;
-const OpSemantics pad_semantics{
+extern const OpSemantics pad_semantics{
     .infer = infer_pad,
     .evaluate = evaluate_pad,
     .format = AssemblyFormat{"$*, low = <edge_padding_low>, high = <edge_padding_high>, interior = "

@@ -14,8 +14,7 @@ std::vector<TensorType> infer_parameter(const InferContext& context) {
 
 }  // namespace
 
-extern const OpSemantics parameter_semantics;
-const OpSemantics parameter_semantics{
+extern const OpSemantics parameter_semantics{
     .infer = infer_parameter,
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};
 

@@ -14,8 +14,7 @@ std::vector<Tensor> evaluate_partition_id(const Instruction&, std::span<const Te
 
 }  // namespace
 
-extern const OpSemantics partition_id_semantics;
-const OpSemantics partition_id_semantics{
+extern const OpSemantics partition_id_semantics{
     .infer = infer_partition_id,
     .evaluate = evaluate_partition_id,
     .format = AssemblyFormat{"", TypeForm::result},

@@ -11,7 +11,6 @@ constexpr UnaryKernel kPopcnt{
 
 }  // namespace
 
-extern const OpSemantics popcnt_semantics;
-const OpSemantics popcnt_semantics = elementwise<kPopcnt>();
+extern const OpSemantics popcnt_semantics = elementwise<kPopcnt>();
 
 }  // namespace systole::hlo::ops

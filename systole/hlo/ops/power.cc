@@ -37,7 +37,6 @@ constexpr BinaryKernel kPower{
 
 }  // namespace
 
-extern const OpSemantics power_semantics;
-const OpSemantics power_semantics = elementwise<kPower>();
+extern const OpSemantics power_semantics = elementwise<kPower>();
 
 }  // namespace systole::hlo::ops

@@ -35,8 +35,7 @@ std::vector<Tensor> evaluate_real(const Instruction&, std::span<const Tensor> op
 
 }  // namespace
 
-extern const OpSemantics real_semantics;
-const OpSemantics real_semantics{
+extern const OpSemantics real_semantics{
     .infer = infer_real,
     .evaluate = evaluate_real,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

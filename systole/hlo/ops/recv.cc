@@ -21,8 +21,7 @@ std::vector<Tensor> evaluate_recv(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics recv_semantics;
-const OpSemantics recv_semantics{
+extern const OpSemantics recv_semantics{
     .infer = infer_recv,
     .evaluate = evaluate_recv,
     .example = OpExample{.results = "tensor<4x$T>",

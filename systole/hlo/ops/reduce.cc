@@ -41,8 +41,7 @@ std::vector<Tensor> evaluate_reduce(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reduce_semantics;
-const OpSemantics reduce_semantics{
+extern const OpSemantics reduce_semantics{
     .infer = infer_reduce,
     .evaluate = evaluate_reduce,
     .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<$T>",

@@ -86,8 +86,7 @@ std::vector<Tensor> evaluate_reduce_precision(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reduce_precision_semantics;
-const OpSemantics reduce_precision_semantics{
+extern const OpSemantics reduce_precision_semantics{
     .infer = infer_reduce_precision,
     .evaluate = evaluate_reduce_precision,
     .format = AssemblyFormat{"$*, format = e<exponent_bits>m<mantissa_bits>", TypeForm::same},

@@ -53,8 +53,7 @@ std::vector<Tensor> evaluate_reduce_scatter(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reduce_scatter_semantics;
-const OpSemantics reduce_scatter_semantics{
+extern const OpSemantics reduce_scatter_semantics{
     .infer = infer_reduce_scatter,
     .evaluate = evaluate_reduce_scatter,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -52,8 +52,7 @@ std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reduce_window_semantics;
-const OpSemantics reduce_window_semantics{
+extern const OpSemantics reduce_window_semantics{
     .infer = infer_reduce_window,
     .evaluate = evaluate_reduce_window,
     .example = OpExample{.parameters = "%a: tensor<4x$T>, %b: tensor<$T>",

@@ -19,7 +19,6 @@ constexpr BinaryKernel kRemainder{
 
 }  // namespace
 
-extern const OpSemantics remainder_semantics;
-const OpSemantics remainder_semantics = elementwise<kRemainder>();
+extern const OpSemantics remainder_semantics = elementwise<kRemainder>();
 
 }  // namespace systole::hlo::ops

@@ -14,8 +14,7 @@ std::vector<Tensor> evaluate_replica_id(const Instruction&, std::span<const Tens
 
 }  // namespace
 
-extern const OpSemantics replica_id_semantics;
-const OpSemantics replica_id_semantics{
+extern const OpSemantics replica_id_semantics{
     .infer = infer_replica_id,
     .evaluate = evaluate_replica_id,
     .format = AssemblyFormat{"", TypeForm::result},

@@ -22,8 +22,7 @@ std::vector<Tensor> evaluate_reshape(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reshape_semantics;
-const OpSemantics reshape_semantics{
+extern const OpSemantics reshape_semantics{
     .infer = infer_reshape,
     .evaluate = evaluate_reshape,
     .format = AssemblyFormat{"$*", TypeForm::functional},

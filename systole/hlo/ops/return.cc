@@ -7,8 +7,7 @@ std::vector<TensorType> infer_return(const InferContext&) { return {}; }
 
 }  // namespace
 
-extern const OpSemantics return_semantics;
-const OpSemantics return_semantics{
+extern const OpSemantics return_semantics{
     .infer = infer_return,
     .format = AssemblyFormat{"$*", TypeForm::list},
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true}};

@@ -20,8 +20,7 @@ std::vector<Tensor> evaluate_reverse(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics reverse_semantics;
-const OpSemantics reverse_semantics{
+extern const OpSemantics reverse_semantics{
     .infer = infer_reverse,
     .evaluate = evaluate_reverse,
     .format = AssemblyFormat{"$*, dims = <dimensions>", TypeForm::same},

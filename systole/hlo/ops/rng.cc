@@ -93,8 +93,7 @@ std::vector<Tensor> evaluate_rng(const Instruction& instruction, std::span<const
 
 }  // namespace
 
-extern const OpSemantics rng_semantics;
-const OpSemantics rng_semantics{
+extern const OpSemantics rng_semantics{
     .infer = infer_rng,
     .evaluate = evaluate_rng,
     .format = AssemblyFormat{"$*, distribution = <rng_distribution>", TypeForm::functional},

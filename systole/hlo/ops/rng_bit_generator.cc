@@ -142,8 +142,7 @@ std::vector<Tensor> evaluate_rng_bit_generator(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics rng_bit_generator_semantics;
-const OpSemantics rng_bit_generator_semantics{
+extern const OpSemantics rng_bit_generator_semantics{
     .infer = infer_rng_bit_generator,
     .evaluate = evaluate_rng_bit_generator,
     .format = AssemblyFormat{"$*, algorithm = <rng_algorithm>", TypeForm::functional},

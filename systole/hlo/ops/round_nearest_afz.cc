@@ -11,7 +11,6 @@ constexpr UnaryKernel kRoundNearestAfz{
 
 }  // namespace
 
-extern const OpSemantics round_nearest_afz_semantics;
-const OpSemantics round_nearest_afz_semantics = elementwise<kRoundNearestAfz>();
+extern const OpSemantics round_nearest_afz_semantics = elementwise<kRoundNearestAfz>();
 
 }  // namespace systole::hlo::ops

@@ -11,7 +11,6 @@ constexpr UnaryKernel kRoundNearestEven{
 
 }  // namespace
 
-extern const OpSemantics round_nearest_even_semantics;
-const OpSemantics round_nearest_even_semantics = elementwise<kRoundNearestEven>();
+extern const OpSemantics round_nearest_even_semantics = elementwise<kRoundNearestEven>();
 
 }  // namespace systole::hlo::ops

@@ -12,7 +12,6 @@ constexpr UnaryKernel kRsqrt{
 
 }  // namespace
 
-extern const OpSemantics rsqrt_semantics;
-const OpSemantics rsqrt_semantics = elementwise<kRsqrt>();
+extern const OpSemantics rsqrt_semantics = elementwise<kRsqrt>();
 
 }  // namespace systole::hlo::ops

@@ -265,8 +265,7 @@ std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics scatter_semantics;
-const OpSemantics scatter_semantics{
+extern const OpSemantics scatter_semantics{
     .infer = infer_scatter,
     .evaluate = evaluate_scatter,
     .example = OpExample{.parameters = "%a: tensor<4x$T>, %i: tensor<3x1xi32>, %u: tensor<3x$T>",

@@ -39,8 +39,7 @@ std::vector<Tensor> evaluate_select(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics select_semantics;
-const OpSemantics select_semantics{
+extern const OpSemantics select_semantics{
     .infer = infer_select,
     .evaluate = evaluate_select,
     .format = AssemblyFormat{"$*", TypeForm::select},

@@ -146,8 +146,7 @@ std::vector<Tensor> evaluate_select_and_scatter(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics select_and_scatter_semantics;
-const OpSemantics select_and_scatter_semantics{
+extern const OpSemantics select_and_scatter_semantics{
     .infer = infer_select_and_scatter,
     .evaluate = evaluate_select_and_scatter,
     .example = OpExample{.parameters = "%a: tensor<4x$T>, %s: tensor<2x$T>, %b: tensor<$T>",

@@ -21,8 +21,7 @@ std::vector<Tensor> evaluate_send(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics send_semantics;
-const OpSemantics send_semantics{
+extern const OpSemantics send_semantics{
     .infer = infer_send,
     .evaluate = evaluate_send,
     .example = OpExample{.parameters = "%a: tensor<4x$T>",

@@ -10,7 +10,6 @@ constexpr BinaryKernel kShiftLeft{
 
 }  // namespace
 
-extern const OpSemantics shift_left_semantics;
-const OpSemantics shift_left_semantics = elementwise<kShiftLeft>();
+extern const OpSemantics shift_left_semantics = elementwise<kShiftLeft>();
 
 }  // namespace systole::hlo::ops

@@ -19,7 +19,6 @@ constexpr BinaryKernel kShiftRightArithmetic{
 
 }  // namespace
 
-extern const OpSemantics shift_right_arithmetic_semantics;
-const OpSemantics shift_right_arithmetic_semantics = elementwise<kShiftRightArithmetic>();
+extern const OpSemantics shift_right_arithmetic_semantics = elementwise<kShiftRightArithmetic>();
 
 }  // namespace systole::hlo::ops

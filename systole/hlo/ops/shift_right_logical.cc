@@ -10,7 +10,6 @@ constexpr BinaryKernel kShiftRightLogical{
 
 }  // namespace
 
-extern const OpSemantics shift_right_logical_semantics;
-const OpSemantics shift_right_logical_semantics = elementwise<kShiftRightLogical>();
+extern const OpSemantics shift_right_logical_semantics = elementwise<kShiftRightLogical>();
 
 }  // namespace systole::hlo::ops

@@ -28,7 +28,6 @@ constexpr UnaryKernel kSign{
 
 }  // namespace
 
-extern const OpSemantics sign_semantics;
-const OpSemantics sign_semantics = elementwise<kSign>();
+extern const OpSemantics sign_semantics = elementwise<kSign>();
 
 }  // namespace systole::hlo::ops

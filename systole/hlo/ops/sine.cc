@@ -12,7 +12,6 @@ constexpr UnaryKernel kSine{
 
 }  // namespace
 
-extern const OpSemantics sine_semantics;
-const OpSemantics sine_semantics = elementwise<kSine>();
+extern const OpSemantics sine_semantics = elementwise<kSine>();
 
 }  // namespace systole::hlo::ops

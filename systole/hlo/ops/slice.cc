@@ -43,8 +43,7 @@ std::vector<Tensor> evaluate_slice(const Instruction& instruction, std::span<con
 
 }  // namespace
 
-extern const OpSemantics slice_semantics;
-const OpSemantics slice_semantics{
+extern const OpSemantics slice_semantics{
     .infer = infer_slice,
     .evaluate = evaluate_slice,
     .format = AssemblyFormat{"$* <start_indices:limit_indices:strides>", TypeForm::functional},

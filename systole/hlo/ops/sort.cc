@@ -198,16 +198,15 @@ std::vector<Tensor> evaluate_sort(const Instruction& instruction, std::span<cons
 
 }  // namespace
 
-extern const OpSemantics sort_semantics;
-const OpSemantics sort_semantics{.infer = infer_sort,
-                                 .evaluate = evaluate_sort,
-                                 .example = OpExample{.parameters = "%a: tensor<4x$T>",
-                                                      .results = "tensor<4x$T>",
-                                                      .body = R"(%r = "stablehlo.sort"(%a) ({
+extern const OpSemantics sort_semantics{.infer = infer_sort,
+                                        .evaluate = evaluate_sort,
+                                        .example = OpExample{.parameters = "%a: tensor<4x$T>",
+                                                             .results = "tensor<4x$T>",
+                                                             .body = R"(%r = "stablehlo.sort"(%a) ({
 ^bb0(%x: tensor<$T>, %y: tensor<$T>):
   %z = "stablehlo.compare"(%x, %y) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<$T>, tensor<$T>) -> tensor<i1>
   "stablehlo.return"(%z) : (tensor<i1>) -> ()
 }) {dimension = 0 : i64, is_stable = true} : (tensor<4x$T>) -> tensor<4x$T>)"},
-                                 .vectorize = replicas::vectorize_sort};
+                                        .vectorize = replicas::vectorize_sort};
 
 }  // namespace systole::hlo::ops

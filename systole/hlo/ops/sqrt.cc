@@ -12,7 +12,6 @@ constexpr UnaryKernel kSqrt{
 
 }  // namespace
 
-extern const OpSemantics sqrt_semantics;
-const OpSemantics sqrt_semantics = elementwise<kSqrt>();
+extern const OpSemantics sqrt_semantics = elementwise<kSqrt>();
 
 }  // namespace systole::hlo::ops

@@ -12,8 +12,7 @@ constexpr BinaryKernel kSubtract{
 
 }  // namespace
 
-extern const OpSemantics subtract_semantics;
-const OpSemantics subtract_semantics =
+extern const OpSemantics subtract_semantics =
     elementwise<kSubtract>({.quantized = OpQuantization{.form = QuantizedForm::adds},
                             .sum_over_replicas = replicas::sum_terms});
 

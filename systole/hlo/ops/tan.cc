@@ -12,7 +12,6 @@ constexpr UnaryKernel kTan{
 
 }  // namespace
 
-extern const OpSemantics tan_semantics;
-const OpSemantics tan_semantics = elementwise<kTan>();
+extern const OpSemantics tan_semantics = elementwise<kTan>();
 
 }  // namespace systole::hlo::ops

@@ -12,7 +12,6 @@ constexpr UnaryKernel kTanh{
 
 }  // namespace
 
-extern const OpSemantics tanh_semantics;
-const OpSemantics tanh_semantics = elementwise<kTanh>();
+extern const OpSemantics tanh_semantics = elementwise<kTanh>();
 
 }  // namespace systole::hlo::ops

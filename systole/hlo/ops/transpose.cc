@@ -26,8 +26,7 @@ std::vector<Tensor> evaluate_transpose(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics transpose_semantics;
-const OpSemantics transpose_semantics{
+extern const OpSemantics transpose_semantics{
     .infer = infer_transpose,
     .evaluate = evaluate_transpose,
     .format = AssemblyFormat{"$*, dims = <permutation>", TypeForm::functional},

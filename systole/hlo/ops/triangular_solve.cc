@@ -95,8 +95,7 @@ std::vector<Tensor> evaluate_triangular_solve(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics triangular_solve_semantics;
-const OpSemantics triangular_solve_semantics{
+extern const OpSemantics triangular_solve_semantics{
     .infer = infer_triangular_solve,
     .evaluate = evaluate_triangular_solve,
     .example =

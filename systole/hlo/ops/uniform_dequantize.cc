@@ -21,8 +21,7 @@ std::vector<Tensor> evaluate_uniform_dequantize(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics uniform_dequantize_semantics;
-const OpSemantics uniform_dequantize_semantics{
+extern const OpSemantics uniform_dequantize_semantics{
     .infer = infer_uniform_dequantize,
     .evaluate = evaluate_uniform_dequantize,
     .format = AssemblyFormat{"$*", TypeForm::functional},

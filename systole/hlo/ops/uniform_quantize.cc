@@ -33,8 +33,7 @@ std::vector<Tensor> evaluate_uniform_quantize(const Instruction& instruction,
 
 }  // namespace
 
-extern const OpSemantics uniform_quantize_semantics;
-const OpSemantics uniform_quantize_semantics{
+extern const OpSemantics uniform_quantize_semantics{
     .infer = infer_uniform_quantize,
     .evaluate = evaluate_uniform_quantize,
     .format = AssemblyFormat{"$*", TypeForm::same},

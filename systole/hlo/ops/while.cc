@@ -29,8 +29,7 @@ std::vector<Tensor> evaluate_while(const Instruction& instruction, std::span<con
 
 }  // namespace
 
-extern const OpSemantics while_semantics;
-const OpSemantics while_semantics{
+extern const OpSemantics while_semantics{
     .infer = infer_while,
     .evaluate = evaluate_while,
     .example = OpExample{.parameters = "%p: tensor<i1>, %a: tensor<4x$T>",

@@ -10,7 +10,6 @@ constexpr BinaryKernel kXor{
 
 }  // namespace
 
-extern const OpSemantics xor_semantics;
-const OpSemantics xor_semantics = elementwise<kXor>();
+extern const OpSemantics xor_semantics = elementwise<kXor>();
 
 }  // namespace systole::hlo::ops

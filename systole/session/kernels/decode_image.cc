@@ -11,7 +11,6 @@ std::vector<Tensor> run_decode_image(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef decode_image_kernel;
-const HostKernelDef decode_image_kernel{.op = "DecodeImage", .run = run_decode_image};
+extern const HostKernelDef decode_image_kernel{.op = "DecodeImage", .run = run_decode_image};
 
 }  // namespace systole::kernels

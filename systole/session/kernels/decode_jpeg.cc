@@ -19,7 +19,6 @@ std::vector<Tensor> run_decode_jpeg(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef decode_jpeg_kernel;
-const HostKernelDef decode_jpeg_kernel{.op = "DecodeJpeg", .run = run_decode_jpeg};
+extern const HostKernelDef decode_jpeg_kernel{.op = "DecodeJpeg", .run = run_decode_jpeg};
 
 }  // namespace systole::kernels

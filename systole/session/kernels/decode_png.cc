@@ -17,7 +17,6 @@ std::vector<Tensor> run_decode_png(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef decode_png_kernel;
-const HostKernelDef decode_png_kernel{.op = "DecodePng", .run = run_decode_png};
+extern const HostKernelDef decode_png_kernel{.op = "DecodePng", .run = run_decode_png};
 
 }  // namespace systole::kernels

@@ -11,7 +11,6 @@ std::vector<Tensor> run_encode_jpeg(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef encode_jpeg_kernel;
-const HostKernelDef encode_jpeg_kernel{.op = "EncodeJpeg", .run = run_encode_jpeg};
+extern const HostKernelDef encode_jpeg_kernel{.op = "EncodeJpeg", .run = run_encode_jpeg};
 
 }  // namespace systole::kernels

@@ -12,7 +12,6 @@ std::vector<Tensor> run_encode_png(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef encode_png_kernel;
-const HostKernelDef encode_png_kernel{.op = "EncodePng", .run = run_encode_png};
+extern const HostKernelDef encode_png_kernel{.op = "EncodePng", .run = run_encode_png};
 
 }  // namespace systole::kernels

@@ -4,8 +4,7 @@
 namespace systole::kernels {
 
 // Shares the elements; copies nothing.
-extern const HostKernelDef ensure_shape_kernel;
-const HostKernelDef ensure_shape_kernel{
+extern const HostKernelDef ensure_shape_kernel{
     .op = "EnsureShape",
     .run =
         [](KernelContext& c) {

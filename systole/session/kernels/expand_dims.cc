@@ -3,8 +3,7 @@
 namespace systole::kernels {
 
 // Shares the elements; copies nothing.
-extern const HostKernelDef expand_dims_kernel;
-const HostKernelDef expand_dims_kernel{
+extern const HostKernelDef expand_dims_kernel{
     .op = "ExpandDims",
     .run =
         [](KernelContext& c) {

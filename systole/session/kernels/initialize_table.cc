@@ -2,8 +2,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef initialize_table_kernel;
-const HostKernelDef initialize_table_kernel{
+extern const HostKernelDef initialize_table_kernel{
     .op = "InitializeTable",
     .run =
         [](KernelContext& c) {

@@ -40,8 +40,7 @@ std::vector<Tensor> run_lookup_table_find(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef lookup_table_find_kernel;
-const HostKernelDef lookup_table_find_kernel{.op = "LookupTableFindV2",
-                                             .run = run_lookup_table_find};
+extern const HostKernelDef lookup_table_find_kernel{.op = "LookupTableFindV2",
+                                                    .run = run_lookup_table_find};
 
 }  // namespace systole::kernels

@@ -2,8 +2,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef lookup_table_size_kernel;
-const HostKernelDef lookup_table_size_kernel{
+extern const HostKernelDef lookup_table_size_kernel{
     .op = "LookupTableSizeV2",
     .run = [](KernelContext& c) { return std::vector{Tensor(vocabulary_of(c)->size())}; },
 };

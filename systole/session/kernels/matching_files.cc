@@ -6,8 +6,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef matching_files_kernel;
-const HostKernelDef matching_files_kernel{
+extern const HostKernelDef matching_files_kernel{
     .op = "MatchingFiles",
     .run =
         [](KernelContext& c) {

@@ -2,8 +2,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef parse_single_example_kernel;
-const HostKernelDef parse_single_example_kernel{
+extern const HostKernelDef parse_single_example_kernel{
     .op = "ParseSingleExample",
     .run =
         [](KernelContext& c) {

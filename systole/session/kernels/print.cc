@@ -23,7 +23,6 @@ std::vector<Tensor> run_print(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef print_kernel;
-const HostKernelDef print_kernel{.op = "Print", .run = run_print};
+extern const HostKernelDef print_kernel{.op = "Print", .run = run_print};
 
 }  // namespace systole::kernels

@@ -3,8 +3,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef read_file_kernel;
-const HostKernelDef read_file_kernel{
+extern const HostKernelDef read_file_kernel{
     .op = "ReadFile",
     .run =
         [](KernelContext& c) {

@@ -14,8 +14,7 @@ std::vector<Tensor> run_regex_full_match(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef regex_full_match_kernel;
-const HostKernelDef regex_full_match_kernel{.op = "StaticRegexFullMatch",
-                                            .run = run_regex_full_match};
+extern const HostKernelDef regex_full_match_kernel{.op = "StaticRegexFullMatch",
+                                                   .run = run_regex_full_match};
 
 }  // namespace systole::kernels

@@ -25,7 +25,7 @@ std::vector<Tensor> run_regex_replace(KernelContext& c) {
 
 }  // namespace
 
-extern const HostKernelDef regex_replace_kernel;
-const HostKernelDef regex_replace_kernel{.op = "StaticRegexReplace", .run = run_regex_replace};
+extern const HostKernelDef regex_replace_kernel{.op = "StaticRegexReplace",
+                                                .run = run_regex_replace};
 
 }  // namespace systole::kernels

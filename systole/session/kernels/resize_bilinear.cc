@@ -2,8 +2,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef resize_bilinear_kernel;
-const HostKernelDef resize_bilinear_kernel{
+extern const HostKernelDef resize_bilinear_kernel{
     .op = "ResizeBilinear",
     .run = [](KernelContext& c) { return std::vector{resize_images(c, bilinear_axis)}; },
 };

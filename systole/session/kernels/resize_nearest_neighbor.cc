@@ -2,8 +2,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef resize_nearest_neighbor_kernel;
-const HostKernelDef resize_nearest_neighbor_kernel{
+extern const HostKernelDef resize_nearest_neighbor_kernel{
     .op = "ResizeNearestNeighbor",
     .run = [](KernelContext& c) { return std::vector{resize_images(c, nearest_axis)}; },
 };

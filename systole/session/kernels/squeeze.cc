@@ -4,8 +4,7 @@
 namespace systole::kernels {
 
 // Shares the elements; copies nothing.
-extern const HostKernelDef squeeze_kernel;
-const HostKernelDef squeeze_kernel{
+extern const HostKernelDef squeeze_kernel{
     .op = "Squeeze",
     .run =
         [](KernelContext& c) {

@@ -3,8 +3,7 @@
 
 namespace systole::kernels {
 
-extern const HostKernelDef write_file_kernel;
-const HostKernelDef write_file_kernel{
+extern const HostKernelDef write_file_kernel{
     .op = "WriteFile",
     .run =
         [](KernelContext& c) {

@@ -8,8 +8,7 @@ Output argmax(const Input& input, const ArgOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_argmax;
-const OpDef op_argmax{
+extern const OpDef op_argmax{
     .name = "ArgMax",
     .doc = "The index of the largest element along an axis, the lowest of those that tie.",
     .inputs = "input: T, dimension: Tidx",

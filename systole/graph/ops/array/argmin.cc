@@ -8,8 +8,7 @@ Output argmin(const Input& input, const ArgOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_argmin;
-const OpDef op_argmin{
+extern const OpDef op_argmin{
     .name = "ArgMin",
     .doc = "The index of the smallest element along an axis, the lowest of those that tie.",
     .inputs = "input: T, dimension: Tidx",

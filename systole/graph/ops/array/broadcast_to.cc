@@ -39,8 +39,7 @@ Output broadcast_to(const Input& input, const ShapeInput& shape, const NameOptio
 }
 
 namespace ops {
-extern const OpDef op_broadcast_to;
-const OpDef op_broadcast_to{
+extern const OpDef op_broadcast_to{
     .name = "BroadcastTo",
     .doc = "Repeated along axes of size 1 and new leading axes.",
     .inputs = "input: T, shape: Tidx",

@@ -101,8 +101,7 @@ Output concat(const InputList& values, int64_t axis, const NameOptions& options)
 }
 
 namespace ops {
-extern const OpDef op_concat;
-const OpDef op_concat{
+extern const OpDef op_concat{
     .name = "ConcatV2",
     .doc = "Tensors one after the other along an axis.",
     .inputs = "values: N * T, axis: Tidx",

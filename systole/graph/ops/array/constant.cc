@@ -65,8 +65,7 @@ Output constant(const Input& value, const ConstantOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_constant;
-const OpDef op_constant{
+extern const OpDef op_constant{
     .name = "Const",
     .doc = "A host value as a tensor.",
     .outputs = "output: dtype",

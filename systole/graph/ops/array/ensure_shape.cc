@@ -53,8 +53,7 @@ Output set_shape(const Input& x, const Shape& shape) {
 }
 
 namespace ops {
-extern const OpDef op_ensure_shape;
-const OpDef op_ensure_shape{
+extern const OpDef op_ensure_shape{
     .name = "EnsureShape",
     .doc = "Its input, whose shape is declared and checked.",
     .inputs = "input: T",

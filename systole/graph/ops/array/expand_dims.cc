@@ -41,8 +41,7 @@ Output expand_dims(const Input& input, int64_t axis, const NameOptions& options)
 }
 
 namespace ops {
-extern const OpDef op_expand_dims;
-const OpDef op_expand_dims{
+extern const OpDef op_expand_dims{
     .name = "ExpandDims",
     .doc = "A new axis of size 1.",
     .inputs = "input: T, dim: Tdim",

@@ -60,8 +60,7 @@ Output ones(const ShapeInput& shape, DType dtype, std::string_view name) {
 }
 
 namespace ops {
-extern const OpDef op_fill;
-const OpDef op_fill{
+extern const OpDef op_fill{
     .name = "Fill",
     .doc = "A scalar at every element of a shape.",
     .inputs = "dims: index_type, value: T",

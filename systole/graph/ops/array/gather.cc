@@ -88,8 +88,7 @@ Output gather(const Input& params, const Input& indices, const GatherOptions& op
 }
 
 namespace ops {
-extern const OpDef op_gather;
-const OpDef op_gather{
+extern const OpDef op_gather{
     .name = "GatherV2",
     .doc = "Slices along an axis, by number.",
     .inputs = "params: Tparams, indices: Tindices, axis: Taxis",

@@ -109,8 +109,7 @@ Output gather_grad(Output gradient, Output indices, Output params_shape, int64_t
 }
 
 namespace ops {
-extern const OpDef op_gather_grad;
-const OpDef op_gather_grad{
+extern const OpDef op_gather_grad{
     .name = "GatherGrad",
     .doc =
         "The gradient of GatherV2: rows added into zeros. (TensorFlow writes it with "

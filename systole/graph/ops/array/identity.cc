@@ -11,8 +11,7 @@ Output identity(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_identity;
-const OpDef op_identity{
+extern const OpDef op_identity{
     .name = "Identity",
     .doc = "Its input.",
     .inputs = "input: T",

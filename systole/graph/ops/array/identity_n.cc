@@ -35,8 +35,7 @@ std::vector<Output> identity_n_gradient(GradientContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_identity_n;
-const OpDef op_identity_n{
+extern const OpDef op_identity_n{
     .name = "IdentityN",
     .doc = "Its inputs; custom_gradient says where another gradient than theirs belongs.",
     .inputs = "input: T",

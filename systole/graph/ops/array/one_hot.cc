@@ -59,8 +59,7 @@ Output one_hot(const Input& indices, int64_t depth, const OneHotOptions& options
 }
 
 namespace ops {
-extern const OpDef op_one_hot;
-const OpDef op_one_hot{
+extern const OpDef op_one_hot{
     .name = "OneHot",
     .doc = "A new axis that is on at the index.",
     .inputs = "indices: TI, depth: int32, on_value: T, off_value: T",

@@ -13,8 +13,7 @@ Output ones_like(const Input& x, const LikeOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_ones_like;
-const OpDef op_ones_like{
+extern const OpDef op_ones_like{
     .name = "OnesLike",
     .doc = "Ones of the shape and dtype of its input.",
     .inputs = "x: T",

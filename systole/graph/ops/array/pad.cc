@@ -96,8 +96,7 @@ Output pad_tensor(Output x, Output paddings, double value, const std::string& na
 }
 
 namespace ops {
-extern const OpDef op_pad;
-const OpDef op_pad{
+extern const OpDef op_pad{
     .name = "PadV2",
     .doc = "A value put around the tensor.",
     .inputs = "input: T, paddings: Tpaddings, constant_values: T",

@@ -38,8 +38,7 @@ Output placeholder(std::string_view dtype, const Shape& shape, std::string_view 
 }
 
 namespace ops {
-extern const OpDef op_placeholder;
-const OpDef op_placeholder{
+extern const OpDef op_placeholder{
     .name = "Placeholder",
     .doc = "A tensor that every run must be fed.",
     .outputs = "output: dtype",

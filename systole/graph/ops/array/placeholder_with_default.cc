@@ -32,8 +32,7 @@ Output placeholder_with_default(const Input& input, const Shape& shape, std::str
 }
 
 namespace ops {
-extern const OpDef op_placeholder_with_default;
-const OpDef op_placeholder_with_default{
+extern const OpDef op_placeholder_with_default{
     .name = "PlaceholderWithDefault",
     .doc = "Its input, unless a run feeds another value.",
     .inputs = "input: dtype",

@@ -79,8 +79,7 @@ Output range(const Input& limit, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_range;
-const OpDef op_range{
+extern const OpDef op_range{
     .name = "Range",
     .doc = "Numbers from start on, short of limit.",
     .inputs = "start: Tidx, limit: Tidx, delta: Tidx",

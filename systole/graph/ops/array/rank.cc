@@ -23,8 +23,7 @@ Output rank(const Input& input, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_rank;
-const OpDef op_rank{
+extern const OpDef op_rank{
     .name = "Rank",
     .doc = "The number of axes.",
     .inputs = "input: T",

@@ -3,8 +3,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_replace_rows;
-const OpDef op_replace_rows{
+extern const OpDef op_replace_rows{
     .name = "ReplaceRows",
     .doc = "A tensor with other rows of these numbers, which occur once or are -1.",
     .inputs = "x: T, indices: Tindices, rows: T",

@@ -76,8 +76,7 @@ Output reshape(const Input& tensor, const ShapeInput& shape, const NameOptions& 
 }
 
 namespace ops {
-extern const OpDef op_reshape;
-const OpDef op_reshape{
+extern const OpDef op_reshape{
     .name = "Reshape",
     .doc = "The same elements under another shape.",
     .inputs = "tensor: T, shape: Tshape",

@@ -32,8 +32,7 @@ Output reverse(const Input& tensor, const Axes& axis, const NameOptions& options
 }
 
 namespace ops {
-extern const OpDef op_reverse;
-const OpDef op_reverse{
+extern const OpDef op_reverse{
     .name = "ReverseV2",
     .doc = "The opposite order along axes.",
     .inputs = "tensor: T, axis: Tidx",

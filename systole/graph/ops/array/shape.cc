@@ -32,8 +32,7 @@ Output shape(const Input& x, const ShapeOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_shape;
-const OpDef op_shape{
+extern const OpDef op_shape{
     .name = "Shape",
     .doc = "The sizes of the dimensions of its input.",
     .inputs = "input: T",

@@ -26,8 +26,7 @@ Output size(const Input& input, const SizeOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_size;
-const OpDef op_size{
+extern const OpDef op_size{
     .name = "Size",
     .doc = "The number of elements.",
     .inputs = "input: T",

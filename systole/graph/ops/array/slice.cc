@@ -90,8 +90,7 @@ Output slice(const Input& input, const ShapeInput& begin, const ShapeInput& size
 }
 
 namespace ops {
-extern const OpDef op_slice;
-const OpDef op_slice{
+extern const OpDef op_slice{
     .name = "Slice",
     .doc = "Consecutive elements along each axis.",
     .inputs = "input: T, begin: Index, size: Index",

@@ -51,8 +51,7 @@ std::vector<Output> split(const Input& value, int64_t num, const SplitOptions& o
 }
 
 namespace ops {
-extern const OpDef op_split;
-const OpDef op_split{
+extern const OpDef op_split{
     .name = "Split",
     .doc = "Equal parts along an axis.",
     .inputs = "split_dim: int32, value: T",

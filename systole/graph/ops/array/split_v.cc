@@ -69,8 +69,7 @@ std::vector<Output> split(const Input& value, const std::vector<int64_t>& sizes,
 }
 
 namespace ops {
-extern const OpDef op_split_v;
-const OpDef op_split_v{
+extern const OpDef op_split_v{
     .name = "SplitV",
     .doc = "Parts of given sizes along an axis.",
     .inputs = "value: T, size_splits: Tlen, split_dim: int32",

@@ -74,8 +74,7 @@ Output squeeze(const Input& input, const SqueezeOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_squeeze;
-const OpDef op_squeeze{
+extern const OpDef op_squeeze{
     .name = "Squeeze",
     .doc = "Without axes of size 1.",
     .inputs = "input: T",

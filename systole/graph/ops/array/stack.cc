@@ -67,8 +67,7 @@ Output stack(const InputList& values, const StackOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_stack;
-const OpDef op_stack{
+extern const OpDef op_stack{
     .name = "Pack",
     .doc = "Tensors of one shape along a new axis.",
     .inputs = "values: N * T",

@@ -11,8 +11,7 @@ Output stop_gradient(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_stop_gradient;
-const OpDef op_stop_gradient{
+extern const OpDef op_stop_gradient{
     .name = "StopGradient",
     .doc = "Its input, through which no gradient flows.",
     .inputs = "input: T",

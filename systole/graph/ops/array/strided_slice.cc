@@ -130,8 +130,7 @@ Output strided_slice(const Input& input, const std::vector<int64_t>& begin,
 }
 
 namespace ops {
-extern const OpDef op_strided_slice;
-const OpDef op_strided_slice{
+extern const OpDef op_strided_slice{
     .name = "StridedSlice",
     .doc = "Elements at regular distances along each axis.",
     .inputs = "input: T, begin: Index, end: Index, strides: Index",

@@ -59,8 +59,7 @@ std::vector<Output> strided_slice_grad_gradient(GradientContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_strided_slice_grad;
-const OpDef op_strided_slice_grad{
+extern const OpDef op_strided_slice_grad{
     .name = "StridedSliceGrad",
     .doc = "The gradient of StridedSlice.",
     .inputs = "shape: Index, begin: Index, end: Index, strides: Index, dy: T",

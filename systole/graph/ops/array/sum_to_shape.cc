@@ -65,8 +65,7 @@ Output sum_to_shape(const Input& x, const Input& shape) {
 }
 
 namespace ops {
-extern const OpDef op_sum_to_shape;
-const OpDef op_sum_to_shape{
+extern const OpDef op_sum_to_shape{
     .name = "SumToShape",
     .doc = "x summed down to a shape that broadcasts to its own.",
     .inputs = "input: T, shape: Tshape",

@@ -91,8 +91,7 @@ Output tile(const Input& input, const ShapeInput& multiples, const NameOptions& 
 }
 
 namespace ops {
-extern const OpDef op_tile;
-const OpDef op_tile{
+extern const OpDef op_tile{
     .name = "Tile",
     .doc = "The tensor several times along each axis.",
     .inputs = "input: T, multiples: Tmultiples",

@@ -81,8 +81,7 @@ TopK top_k(const Input& input, const TopKOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_top_k;
-const OpDef op_top_k{
+extern const OpDef op_top_k{
     .name = "TopKV2",
     .doc = "The largest elements along the last axis, and where they are.",
     .inputs = "input: T, k: int32",

@@ -84,8 +84,7 @@ Output matrix_transpose(const Input& a, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_transpose;
-const OpDef op_transpose{
+extern const OpDef op_transpose{
     .name = "Transpose",
     .doc = "The axes in another order.",
     .inputs = "x: T, perm: Tperm",

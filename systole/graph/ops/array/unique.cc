@@ -57,8 +57,7 @@ std::vector<hlo::Value> lower_unique(LowerContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_unique;
-const OpDef op_unique{
+extern const OpDef op_unique{
     .name = "Unique",
     .doc =
         "Each element once, in its first place; -1 in the places of the others. The places that "

@@ -64,8 +64,7 @@ std::vector<Output> unstack(const Input& value, const UnstackOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_unstack;
-const OpDef op_unstack{
+extern const OpDef op_unstack{
     .name = "Unpack",
     .doc = "The slices along an axis, without it.",
     .inputs = "value: T",

@@ -75,8 +75,7 @@ Output where(const Input& condition, const Input& x, const Input& y, const NameO
 }
 
 namespace ops {
-extern const OpDef op_where;
-const OpDef op_where{
+extern const OpDef op_where{
     .name = "Select",
     .doc = "x where the condition holds, else y, of one shape; a vector condition chooses rows.",
     .inputs = "condition: bool, t: T, e: T",

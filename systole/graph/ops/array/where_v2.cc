@@ -45,8 +45,7 @@ Output where_v2(const Input& condition, const Input& x, const Input& y,
 }
 
 namespace ops {
-extern const OpDef op_where_v2;
-const OpDef op_where_v2{
+extern const OpDef op_where_v2{
     .name = "SelectV2",
     .doc = "x where the condition holds, else y; all three broadcast.",
     .inputs = "condition: bool, t: T, e: T",

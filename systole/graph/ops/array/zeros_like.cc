@@ -13,8 +13,7 @@ Output zeros_like(const Input& x, const LikeOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_zeros_like;
-const OpDef op_zeros_like{
+extern const OpDef op_zeros_like{
     .name = "ZerosLike",
     .doc = "Zeros of the shape and dtype of its input.",
     .inputs = "x: T",

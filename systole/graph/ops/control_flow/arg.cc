@@ -16,8 +16,7 @@ std::vector<hlo::Value> lower_arg(LowerContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_arg;
-const OpDef op_arg{
+extern const OpDef op_arg{
     .name = "_Arg",
     .doc = "An argument of a function.",
     .outputs = "output: T",

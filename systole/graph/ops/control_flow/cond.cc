@@ -202,8 +202,7 @@ Output cond(const Input& pred, const std::function<Output()>& true_fn,
 }
 
 namespace ops {
-extern const OpDef op_cond;
-const OpDef op_cond{
+extern const OpDef op_cond{
     .name = "If",
     .doc = "The results of one of two functions.",
     .inputs = "cond: Tcond, input: Tin",

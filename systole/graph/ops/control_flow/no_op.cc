@@ -8,8 +8,7 @@ Operation no_op(std::string_view name, Input::Where where) {
 }
 
 namespace ops {
-extern const OpDef op_no_op;
-const OpDef op_no_op{
+extern const OpDef op_no_op{
     .name = "NoOp",
     .doc = "Does nothing; waits for its control dependencies.",
     .infer = [](const InferContext&) { return std::vector<TensorType>(); },

@@ -45,8 +45,7 @@ Output read_row(std::string_view op, Output elem, Output index, Output like) {
 }
 
 namespace ops {
-extern const OpDef op_read_history;
-const OpDef op_read_history{
+extern const OpDef op_read_history{
     .name = "_ReadHistory",
     .doc = "An entry of a stack of values.",
     .inputs = "history: T, index: Tidx, like: Tlike",

@@ -91,8 +91,7 @@ std::vector<Output> while_loop(const LoopConditionFn& cond, const LoopBodyFn& bo
 }
 
 namespace ops {
-extern const OpDef op_while_loop;
-const OpDef op_while_loop{
+extern const OpDef op_while_loop{
     .name = "While",
     .doc = "Applies a function to its loop variables as long as another is true of them.",
     .inputs = "input: T",

@@ -24,8 +24,7 @@ Output write_history(Output like, Output value, Output index) {
 }
 
 namespace ops {
-extern const OpDef op_write_history;
-const OpDef op_write_history{
+extern const OpDef op_write_history{
     .name = "_WriteHistory",
     .doc = "Zeros, but for one entry of a stack of values.",
     .inputs = "like: T, value: T, index: Tidx",

@@ -13,8 +13,7 @@ std::vector<TensorType> infer_deserialize_iterator(const InferContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_deserialize_iterator;
-const OpDef op_deserialize_iterator{
+extern const OpDef op_deserialize_iterator{
     .name = "DeserializeIterator",
     .doc = "Takes an iterator of the session to the position that SerializeIterator gave.",
     .inputs = "serialized: string",

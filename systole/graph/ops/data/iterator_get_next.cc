@@ -26,8 +26,7 @@ std::vector<TensorType> infer_iterator_get_next(const InferContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_iterator_get_next;
-const OpDef op_iterator_get_next{
+extern const OpDef op_iterator_get_next{
     .name = "IteratorGetNext",
     .doc = "The next element of a data set, a tensor a component.",
     .outputs = "components: output_types",

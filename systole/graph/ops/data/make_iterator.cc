@@ -2,8 +2,7 @@
 
 namespace systole {
 namespace ops {
-extern const OpDef op_make_iterator;
-const OpDef op_make_iterator{
+extern const OpDef op_make_iterator{
     .name = "MakeIterator",
     .doc = "Starts an iterator anew.",
     .inputs = "parameters: T",

@@ -2,8 +2,7 @@
 
 namespace systole {
 namespace ops {
-extern const OpDef op_serialize_iterator;
-const OpDef op_serialize_iterator{
+extern const OpDef op_serialize_iterator{
     .name = "SerializeIterator",
     .doc = "The position of an iterator in its session, as bytes.",
     .outputs = "serialized: string",

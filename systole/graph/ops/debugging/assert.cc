@@ -58,8 +58,7 @@ Operation assert_op(const Input& condition, const AssertOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_assert;
-const OpDef op_assert{
+extern const OpDef op_assert{
     .name = "Assert",
     .doc = "Fails the run when its input is false.",
     .inputs = "condition: bool, data: T",

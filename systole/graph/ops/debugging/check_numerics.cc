@@ -37,8 +37,7 @@ Output check_numerics(const Input& tensor, const std::string& message, const Nam
 }
 
 namespace ops {
-extern const OpDef op_check_numerics;
-const OpDef op_check_numerics{
+extern const OpDef op_check_numerics{
     .name = "CheckNumerics",
     .doc = "Its input; fails the run when an element is no finite number.",
     .inputs = "tensor: T",

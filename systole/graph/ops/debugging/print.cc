@@ -68,9 +68,8 @@ Output print_op(const Input& input, const InputList& data, const PrintOptions& o
 }
 
 namespace ops {
-extern const OpDef op_print;
 // What writes is the session's kernel (session/host_plan.h): on a device this is an identity.
-const OpDef op_print{
+extern const OpDef op_print{
     .name = "Print",
     .doc = "Its first input; the others are written into the log.",
     .inputs = "input: T, data: U",

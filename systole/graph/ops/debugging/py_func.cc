@@ -80,8 +80,7 @@ Output py_func(std::function<Tensor(std::span<const Tensor> inputs)> func, const
 }
 
 namespace ops {
-extern const OpDef op_py_func;
-const OpDef op_py_func{
+extern const OpDef op_py_func{
     .name = "PyFunc",
     .doc = "What a function of the program makes of its inputs, on the host.",
     .inputs = "input: Tin",

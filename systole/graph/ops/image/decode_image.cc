@@ -10,8 +10,7 @@ Output decode_image(const Input& contents, const DecodeImageOptions& options) {
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_decode_image;
-const OpDef op_decode_image{
+extern const OpDef op_decode_image{
     .name = "DecodeImage",
     .doc = "The pixels of a JPEG or PNG file.",
     .inputs = "contents: string",

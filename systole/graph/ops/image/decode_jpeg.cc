@@ -16,8 +16,7 @@ Output decode_jpeg(const Input& contents, const DecodeJpegOptions& options) {
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_decode_jpeg;
-const OpDef op_decode_jpeg{
+extern const OpDef op_decode_jpeg{
     .name = "DecodeJpeg",
     .doc = "The pixels of a JPEG file.",
     .inputs = "contents: string",

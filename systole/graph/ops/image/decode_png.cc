@@ -23,8 +23,7 @@ Output decode_png(const Input& contents, const DecodePngOptions& options) {
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_decode_png;
-const OpDef op_decode_png{
+extern const OpDef op_decode_png{
     .name = "DecodePng",
     .doc = "The pixels of a PNG file.",
     .inputs = "contents: string",

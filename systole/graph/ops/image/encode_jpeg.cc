@@ -10,8 +10,7 @@ Output encode_jpeg(const Input& image, const EncodeJpegOptions& options) {
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_encode_jpeg;
-const OpDef op_encode_jpeg{
+extern const OpDef op_encode_jpeg{
     .name = "EncodeJpeg",
     .doc = "An image as a JPEG file.",
     .inputs = "image: uint8",

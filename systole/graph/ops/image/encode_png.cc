@@ -10,8 +10,7 @@ Output encode_png(const Input& image, const EncodePngOptions& options) {
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_encode_png;
-const OpDef op_encode_png{
+extern const OpDef op_encode_png{
     .name = "EncodePng",
     .doc = "An image as a PNG file.",
     .inputs = "image: T",

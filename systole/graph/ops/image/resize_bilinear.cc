@@ -40,8 +40,7 @@ Output resize_bilinear(const Input& images, Size size, const ResizeOptions& opti
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_resize_bilinear;
-const OpDef op_resize_bilinear{
+extern const OpDef op_resize_bilinear{
     .name = "ResizeBilinear",
     .doc = "Images of another size, each pixel from the four around it.",
     .inputs = "images: T, size: int32",

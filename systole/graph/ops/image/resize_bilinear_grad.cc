@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_resize_bilinear_grad;
-const OpDef op_resize_bilinear_grad{
+extern const OpDef op_resize_bilinear_grad{
     .name = "ResizeBilinearGrad",
     .doc = "The gradient of ResizeBilinear by its images.",
     .inputs = "grads: float32, original_image: T",

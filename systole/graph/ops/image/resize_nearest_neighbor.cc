@@ -19,8 +19,7 @@ Output resize_nearest_neighbor(const Input& images, Size size, const ResizeOptio
 }  // namespace image
 
 namespace ops {
-extern const OpDef op_resize_nearest_neighbor;
-const OpDef op_resize_nearest_neighbor{
+extern const OpDef op_resize_nearest_neighbor{
     .name = "ResizeNearestNeighbor",
     .doc = "Images of another size, each pixel the nearest one.",
     .inputs = "images: T, size: int32",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_resize_nearest_neighbor_grad;
-const OpDef op_resize_nearest_neighbor_grad{
+extern const OpDef op_resize_nearest_neighbor_grad{
     .name = "ResizeNearestNeighborGrad",
     .doc = "The gradient of ResizeNearestNeighbor by its images.",
     .inputs = "grads: T, size: int32",

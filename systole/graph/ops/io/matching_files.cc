@@ -12,8 +12,7 @@ Output matching_files(const Input& pattern, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_matching_files;
-const OpDef op_matching_files{
+extern const OpDef op_matching_files{
     .name = "MatchingFiles",
     .doc = "The names of the files that match a pattern.",
     .inputs = "pattern: string",

@@ -11,8 +11,7 @@ Output read_file(const Input& filename, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_read_file;
-const OpDef op_read_file{
+extern const OpDef op_read_file{
     .name = "ReadFile",
     .doc = "The bytes of a file.",
     .inputs = "filename: string",

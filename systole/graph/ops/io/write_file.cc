@@ -11,8 +11,7 @@ Operation write_file(const Input& filename, const Input& contents, const NameOpt
 }
 
 namespace ops {
-extern const OpDef op_write_file;
-const OpDef op_write_file{
+extern const OpDef op_write_file{
     .name = "WriteFile",
     .doc = "Writes a file.",
     .inputs = "filename: string, contents: string",

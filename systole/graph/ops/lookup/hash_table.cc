@@ -69,8 +69,7 @@ std::vector<Tensor> run_hash_table(HostContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_hash_table;
-const OpDef op_hash_table{
+extern const OpDef op_hash_table{
     .name = "HashTableV2",
     .doc = "A lookup table. Nodes that use one carry its attributes; this one is made by imports.",
     .outputs = "table_handle: resource",

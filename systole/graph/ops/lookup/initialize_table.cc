@@ -3,8 +3,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_initialize_table;
-const OpDef op_initialize_table{
+extern const OpDef op_initialize_table{
     .name = "InitializeTable",
     .doc = "Reads a table.",
     .aliases =

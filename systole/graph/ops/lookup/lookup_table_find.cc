@@ -81,8 +81,7 @@ std::vector<Output> import_lookup_table_find(const ImportContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_lookup_table_find;
-const OpDef op_lookup_table_find{
+extern const OpDef op_lookup_table_find{
     .name = "LookupTableFindV2",
     .doc = "The values of keys in a table.",
     .inputs = "table_handle: resource, keys: Tin, default_value: Tout",

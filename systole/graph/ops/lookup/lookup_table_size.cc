@@ -17,8 +17,7 @@ void export_lookup_table_size(ExportContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_lookup_table_size;
-const OpDef op_lookup_table_size{
+extern const OpDef op_lookup_table_size{
     .name = "LookupTableSizeV2",
     .doc = "The number of keys in a table.",
     .inputs = "table_handle: resource",

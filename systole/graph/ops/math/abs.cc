@@ -12,8 +12,7 @@ std::vector<Output> abs_gradient(GradientContext& c) { return {c.grad() * sign(c
 Output abs(const Input& x, const NameOptions& options) { return add_op("Abs", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_abs;
-const OpDef op_abs{
+extern const OpDef op_abs{
     .name = "Abs",
     .doc = "The absolute value of x.",
     .inputs = "x: T",

@@ -17,8 +17,7 @@ Output add(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_add;
-const OpDef op_add{
+extern const OpDef op_add{
     .name = "Add",
     .doc = "x + y.",
     .inputs = "x: T, y: T",

@@ -50,8 +50,7 @@ Output add_n(const InputList& inputs, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_add_n;
-const OpDef op_add_n{
+extern const OpDef op_add_n{
     .name = "AddN",
     .doc = "The sum of tensors of one shape.",
     .inputs = "inputs: N * T",

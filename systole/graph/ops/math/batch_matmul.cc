@@ -41,8 +41,7 @@ Output batch_matmul(const Input& x, const Input& y, const BatchMatMulOptions& op
 }
 
 namespace ops {
-extern const OpDef op_batch_matmul;
-const OpDef op_batch_matmul{
+extern const OpDef op_batch_matmul{
     .name = "BatchMatMulV2",
     .doc = "Products of the matrices in the last two axes; leading axes broadcast.",
     .inputs = "x: T, y: T",

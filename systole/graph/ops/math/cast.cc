@@ -36,8 +36,7 @@ Output cast(const Input& x, DType dtype, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_cast;
-const OpDef op_cast{
+extern const OpDef op_cast{
     .name = "Cast",
     .doc = "x as another dtype.",
     .inputs = "x: SrcT",

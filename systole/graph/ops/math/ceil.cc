@@ -9,8 +9,7 @@ Output ceil(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_ceil;
-const OpDef op_ceil{
+extern const OpDef op_ceil{
     .name = "Ceil",
     .doc = "The smallest integer not below x.",
     .inputs = "x: T",

@@ -12,8 +12,7 @@ std::vector<Output> cos_gradient(GradientContext& c) { return {-c.grad() * sin(c
 Output cos(const Input& x, const NameOptions& options) { return add_op("Cos", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_cos;
-const OpDef op_cos{
+extern const OpDef op_cos{
     .name = "Cos",
     .doc = "The cosine of x radians.",
     .inputs = "x: T",

@@ -68,8 +68,7 @@ Output cumsum(const Input& x, const CumsumOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_cumsum;
-const OpDef op_cumsum{
+extern const OpDef op_cumsum{
     .name = "Cumsum",
     .doc = "Running sums along an axis.",
     .inputs = "x: T, axis: Tidx",

@@ -285,8 +285,7 @@ Output einsum(std::string_view equation, const InputList& inputs, const NameOpti
 }
 
 namespace ops {
-extern const OpDef op_einsum;
-const OpDef op_einsum{
+extern const OpDef op_einsum{
     .name = "Einsum",
     .doc = "A sum of products of one or two tensors by Einstein's convention.",
     .inputs = "inputs: N * T",

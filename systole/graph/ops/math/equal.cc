@@ -10,8 +10,7 @@ Output equal(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_equal;
-const OpDef op_equal{
+extern const OpDef op_equal{
     .name = "Equal",
     .doc = "x == y.",
     .inputs = "x: T, y: T",

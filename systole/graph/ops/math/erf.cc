@@ -21,8 +21,7 @@ std::vector<Output> erf_gradient(GradientContext& c) {
 Output erf(const Input& x, const NameOptions& options) { return add_op("Erf", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_erf;
-const OpDef op_erf{
+extern const OpDef op_erf{
     .name = "Erf",
     .doc = "The error function of x.",
     .inputs = "x: T",

@@ -12,8 +12,7 @@ std::vector<Output> exp_gradient(GradientContext& c) { return {c.grad() * c.outp
 Output exp(const Input& x, const NameOptions& options) { return add_op("Exp", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_exp;
-const OpDef op_exp{
+extern const OpDef op_exp{
     .name = "Exp",
     .doc = "e to the power of x.",
     .inputs = "x: T",

@@ -14,8 +14,7 @@ Output expm1(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_expm1;
-const OpDef op_expm1{
+extern const OpDef op_expm1{
     .name = "Expm1",
     .doc = "exp(x) - 1, exact near 0.",
     .inputs = "x: T",

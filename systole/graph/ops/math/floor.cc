@@ -9,8 +9,7 @@ Output floor(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_floor;
-const OpDef op_floor{
+extern const OpDef op_floor{
     .name = "Floor",
     .doc = "The largest integer not above x.",
     .inputs = "x: T",

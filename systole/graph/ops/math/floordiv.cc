@@ -32,8 +32,7 @@ Output floordiv(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_floordiv;
-const OpDef op_floordiv{
+extern const OpDef op_floordiv{
     .name = "FloorDiv",
     .doc = "x / y rounded down.",
     .inputs = "x: T, y: T",

@@ -35,8 +35,7 @@ Output floormod(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_floormod;
-const OpDef op_floormod{
+extern const OpDef op_floormod{
     .name = "FloorMod",
     .doc = "What FloorDiv leaves, with y's sign.",
     .inputs = "x: T, y: T",

@@ -9,8 +9,7 @@ Output greater(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_greater;
-const OpDef op_greater{
+extern const OpDef op_greater{
     .name = "Greater",
     .doc = "x > y.",
     .inputs = "x: T, y: T",

@@ -9,8 +9,7 @@ Output greater_equal(const Input& x, const Input& y, const NameOptions& options)
 }
 
 namespace ops {
-extern const OpDef op_greater_equal;
-const OpDef op_greater_equal{
+extern const OpDef op_greater_equal{
     .name = "GreaterEqual",
     .doc = "x >= y.",
     .inputs = "x: T, y: T",

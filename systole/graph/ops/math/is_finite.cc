@@ -9,8 +9,7 @@ Output is_finite(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_is_finite;
-const OpDef op_is_finite{
+extern const OpDef op_is_finite{
     .name = "IsFinite",
     .doc = "Whether x is neither infinite nor NaN.",
     .inputs = "x: T",

@@ -20,8 +20,7 @@ Output is_inf(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_is_inf;
-const OpDef op_is_inf{
+extern const OpDef op_is_inf{
     .name = "IsInf",
     .doc = "Whether x is infinite, of either sign.",
     .inputs = "x: T",

@@ -16,8 +16,7 @@ Output is_nan(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_is_nan;
-const OpDef op_is_nan{
+extern const OpDef op_is_nan{
     .name = "IsNan",
     .doc = "Whether x is NaN.",
     .inputs = "x: T",

@@ -9,8 +9,7 @@ Output less(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_less;
-const OpDef op_less{
+extern const OpDef op_less{
     .name = "Less",
     .doc = "x < y.",
     .inputs = "x: T, y: T",

@@ -9,8 +9,7 @@ Output less_equal(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_less_equal;
-const OpDef op_less_equal{
+extern const OpDef op_less_equal{
     .name = "LessEqual",
     .doc = "x <= y.",
     .inputs = "x: T, y: T",

@@ -12,8 +12,7 @@ std::vector<Output> log_gradient(GradientContext& c) { return {c.grad() / c.inpu
 Output log(const Input& x, const NameOptions& options) { return add_op("Log", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_log;
-const OpDef op_log{
+extern const OpDef op_log{
     .name = "Log",
     .doc = "The natural logarithm of x.",
     .inputs = "x: T",

@@ -14,8 +14,7 @@ Output log1p(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_log1p;
-const OpDef op_log1p{
+extern const OpDef op_log1p{
     .name = "Log1p",
     .doc = "log(1 + x), exact near 0.",
     .inputs = "x: T",

@@ -9,8 +9,7 @@ Output logical_and(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_logical_and;
-const OpDef op_logical_and{
+extern const OpDef op_logical_and{
     .name = "LogicalAnd",
     .doc = "x and y.",
     .inputs = "x: bool, y: bool",

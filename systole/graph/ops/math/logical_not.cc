@@ -9,8 +9,7 @@ Output logical_not(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_logical_not;
-const OpDef op_logical_not{
+extern const OpDef op_logical_not{
     .name = "LogicalNot",
     .doc = "not x.",
     .inputs = "x: bool",

@@ -9,8 +9,7 @@ Output logical_or(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_logical_or;
-const OpDef op_logical_or{
+extern const OpDef op_logical_or{
     .name = "LogicalOr",
     .doc = "x or y.",
     .inputs = "x: bool, y: bool",

@@ -45,8 +45,7 @@ Output matmul(const Input& a, const Input& b, const MatMulOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_matmul;
-const OpDef op_matmul{
+extern const OpDef op_matmul{
     .name = "MatMul",
     .doc = "The product of two matrices, either of them transposed first.",
     .inputs = "a: T, b: T",

@@ -18,8 +18,7 @@ Output maximum(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_maximum;
-const OpDef op_maximum{
+extern const OpDef op_maximum{
     .name = "Maximum",
     .doc = "The larger of x and y; NaN when either is.",
     .inputs = "x: T, y: T",

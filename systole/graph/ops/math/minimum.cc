@@ -18,8 +18,7 @@ Output minimum(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_minimum;
-const OpDef op_minimum{
+extern const OpDef op_minimum{
     .name = "Minimum",
     .doc = "The smaller of x and y; NaN when either is.",
     .inputs = "x: T, y: T",

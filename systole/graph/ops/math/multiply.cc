@@ -17,8 +17,7 @@ Output multiply(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_multiply;
-const OpDef op_multiply{
+extern const OpDef op_multiply{
     .name = "Mul",
     .doc = "x * y.",
     .inputs = "x: T, y: T",

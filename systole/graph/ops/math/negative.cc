@@ -14,8 +14,7 @@ Output negative(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_negative;
-const OpDef op_negative{
+extern const OpDef op_negative{
     .name = "Neg",
     .doc = "-x.",
     .inputs = "x: T",

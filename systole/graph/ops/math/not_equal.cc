@@ -10,8 +10,7 @@ Output not_equal(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_not_equal;
-const OpDef op_not_equal{
+extern const OpDef op_not_equal{
     .name = "NotEqual",
     .doc = "x != y.",
     .inputs = "x: T, y: T",

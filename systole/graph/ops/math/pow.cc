@@ -33,8 +33,7 @@ Output pow(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_pow;
-const OpDef op_pow{
+extern const OpDef op_pow{
     .name = "Pow",
     .doc = "x to the power of y.",
     .inputs = "x: T, y: T",

@@ -18,8 +18,7 @@ Output realdiv(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_realdiv;
-const OpDef op_realdiv{
+extern const OpDef op_realdiv{
     .name = "RealDiv",
     .doc = "x / y.",
     .inputs = "x: T, y: T",

@@ -20,8 +20,7 @@ Output reciprocal(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reciprocal;
-const OpDef op_reciprocal{
+extern const OpDef op_reciprocal{
     .name = "Reciprocal",
     .doc = "1 / x.",
     .inputs = "x: T",

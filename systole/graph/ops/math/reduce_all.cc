@@ -8,8 +8,7 @@ Output reduce_all(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_all;
-const OpDef op_reduce_all{
+extern const OpDef op_reduce_all{
     .name = "All",
     .doc = "Whether all elements over axes are true.",
     .inputs = "input: bool, reduction_indices: Tidx",

@@ -8,8 +8,7 @@ Output reduce_any(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_any;
-const OpDef op_reduce_any{
+extern const OpDef op_reduce_any{
     .name = "Any",
     .doc = "Whether any element over axes is true.",
     .inputs = "input: bool, reduction_indices: Tidx",

@@ -8,8 +8,7 @@ Output reduce_max(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_max;
-const OpDef op_reduce_max{
+extern const OpDef op_reduce_max{
     .name = "Max",
     .doc = "The largest element over axes.",
     .inputs = "input: T, reduction_indices: Tidx",

@@ -55,8 +55,7 @@ Output reduce_mean(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_mean;
-const OpDef op_reduce_mean{
+extern const OpDef op_reduce_mean{
     .name = "Mean",
     .doc = "The mean over axes.",
     .inputs = "input: T, reduction_indices: Tidx",

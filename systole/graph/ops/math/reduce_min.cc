@@ -8,8 +8,7 @@ Output reduce_min(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_min;
-const OpDef op_reduce_min{
+extern const OpDef op_reduce_min{
     .name = "Min",
     .doc = "The smallest element over axes.",
     .inputs = "input: T, reduction_indices: Tidx",

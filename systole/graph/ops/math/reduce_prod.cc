@@ -26,8 +26,7 @@ Output reduce_prod(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_prod;
-const OpDef op_reduce_prod{
+extern const OpDef op_reduce_prod{
     .name = "Prod",
     .doc = "The product over axes.",
     .inputs = "input: T, reduction_indices: Tidx",

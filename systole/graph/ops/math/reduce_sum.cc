@@ -16,8 +16,7 @@ Output reduce_sum(const Input& input_tensor, const ReduceOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_reduce_sum;
-const OpDef op_reduce_sum{
+extern const OpDef op_reduce_sum{
     .name = "Sum",
     .doc = "The sum over axes.",
     .inputs = "input: T, reduction_indices: Tidx",

@@ -11,8 +11,7 @@ Output round(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_round;
-const OpDef op_round{
+extern const OpDef op_round{
     .name = "Round",
     .doc = "The integer nearest to x, halves to the even one.",
     .inputs = "x: T",

@@ -16,8 +16,7 @@ Output rsqrt(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_rsqrt;
-const OpDef op_rsqrt{
+extern const OpDef op_rsqrt{
     .name = "Rsqrt",
     .doc = "1 / sqrt(x).",
     .inputs = "x: T",

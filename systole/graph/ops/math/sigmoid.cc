@@ -16,8 +16,7 @@ Output sigmoid(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_sigmoid;
-const OpDef op_sigmoid{
+extern const OpDef op_sigmoid{
     .name = "Sigmoid",
     .doc = "1 / (1 + exp(-x)).",
     .inputs = "x: T",

@@ -15,8 +15,7 @@ Output sign(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_sign;
-const OpDef op_sign{
+extern const OpDef op_sign{
     .name = "Sign",
     .doc = "-1, 0 or 1 as x is negative, zero or positive.",
     .inputs = "x: T",

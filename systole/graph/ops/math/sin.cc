@@ -12,8 +12,7 @@ std::vector<Output> sin_gradient(GradientContext& c) { return {c.grad() * cos(c.
 Output sin(const Input& x, const NameOptions& options) { return add_op("Sin", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_sin;
-const OpDef op_sin{
+extern const OpDef op_sin{
     .name = "Sin",
     .doc = "The sine of x radians.",
     .inputs = "x: T",

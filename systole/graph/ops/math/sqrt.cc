@@ -14,8 +14,7 @@ Output sqrt(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_sqrt;
-const OpDef op_sqrt{
+extern const OpDef op_sqrt{
     .name = "Sqrt",
     .doc = "The square root of x.",
     .inputs = "x: T",

@@ -18,8 +18,7 @@ Output square(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_square;
-const OpDef op_square{
+extern const OpDef op_square{
     .name = "Square",
     .doc = "x * x.",
     .inputs = "x: T",

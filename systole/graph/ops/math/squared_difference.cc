@@ -23,8 +23,7 @@ Output squared_difference(const Input& x, const Input& y, const NameOptions& opt
 }
 
 namespace ops {
-extern const OpDef op_squared_difference;
-const OpDef op_squared_difference{
+extern const OpDef op_squared_difference{
     .name = "SquaredDifference",
     .doc = "(x - y) squared.",
     .inputs = "x: T, y: T",

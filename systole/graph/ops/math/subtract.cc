@@ -17,8 +17,7 @@ Output subtract(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_subtract;
-const OpDef op_subtract{
+extern const OpDef op_subtract{
     .name = "Sub",
     .doc = "x - y.",
     .inputs = "x: T, y: T",

@@ -14,8 +14,7 @@ std::vector<Output> tan_gradient(GradientContext& c) {
 Output tan(const Input& x, const NameOptions& options) { return add_op("Tan", {x}, options.name); }
 
 namespace ops {
-extern const OpDef op_tan;
-const OpDef op_tan{
+extern const OpDef op_tan{
     .name = "Tan",
     .doc = "The tangent of x radians.",
     .inputs = "x: T",

@@ -16,8 +16,7 @@ Output tanh(const Input& x, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_tanh;
-const OpDef op_tanh{
+extern const OpDef op_tanh{
     .name = "Tanh",
     .doc = "The hyperbolic tangent of x.",
     .inputs = "x: T",

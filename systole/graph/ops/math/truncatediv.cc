@@ -23,8 +23,7 @@ Output truncatediv(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_truncatediv;
-const OpDef op_truncatediv{
+extern const OpDef op_truncatediv{
     .name = "TruncateDiv",
     .doc = "x / y of integers rounded towards zero.",
     .inputs = "x: T, y: T",

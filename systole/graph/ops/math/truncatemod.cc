@@ -18,8 +18,7 @@ Output truncatemod(const Input& x, const Input& y, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_truncatemod;
-const OpDef op_truncatemod{
+extern const OpDef op_truncatemod{
     .name = "TruncateMod",
     .doc = "What x / y rounded towards zero leaves, with x's sign.",
     .inputs = "x: T, y: T",

@@ -101,8 +101,7 @@ Output unsorted_segment_sum(const Input& data, const Input& segment_ids, int64_t
 }
 
 namespace ops {
-extern const OpDef op_unsorted_segment_sum;
-const OpDef op_unsorted_segment_sum{
+extern const OpDef op_unsorted_segment_sum{
     .name = "UnsortedSegmentSum",
     .doc = "Adds up slices by the numbers of their segments; those of no segment are dropped.",
     .inputs = "data: T, segment_ids: Tindices, num_segments: Tnumsegments",

@@ -8,8 +8,7 @@ Output avg_pool(const Input& value, const PoolOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_avg_pool;
-const OpDef op_avg_pool{
+extern const OpDef op_avg_pool{
     .name = "AvgPool",
     .doc = "The mean of each window.",
     .inputs = "value: T",

@@ -8,8 +8,7 @@ Output avg_pool3d(const Input& value, const Pool3DOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_avg_pool3d;
-const OpDef op_avg_pool3d{
+extern const OpDef op_avg_pool3d{
     .name = "AvgPool3D",
     .doc = "The mean of each window.",
     .inputs = "value: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_avg_pool3d_grad;
-const OpDef op_avg_pool3d_grad{
+extern const OpDef op_avg_pool3d_grad{
     .name = "AvgPool3DGrad",
     .doc = "The gradient of AvgPool3D.",
     .inputs = "orig_input_shape: int32, grad: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_avg_pool_grad;
-const OpDef op_avg_pool_grad{
+extern const OpDef op_avg_pool_grad{
     .name = "AvgPoolGrad",
     .doc = "The gradient of AvgPool.",
     .inputs = "orig_input_shape: int32, grad: T",

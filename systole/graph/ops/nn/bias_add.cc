@@ -46,8 +46,7 @@ Output bias_add(const Input& value, const Input& bias, const BiasAddOptions& opt
 }
 
 namespace ops {
-extern const OpDef op_bias_add;
-const OpDef op_bias_add{
+extern const OpDef op_bias_add{
     .name = "BiasAdd",
     .doc = "Adds a vector along the channels.",
     .inputs = "value: T, bias: T",

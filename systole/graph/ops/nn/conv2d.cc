@@ -9,8 +9,7 @@ Output conv2d(const Input& input, const Input& filter, const Conv2DOptions& opti
 }
 
 namespace ops {
-extern const OpDef op_conv2d;
-const OpDef op_conv2d{
+extern const OpDef op_conv2d{
     .name = "Conv2D",
     .doc = "2-D convolution of an image batch with a filter.",
     .inputs = "input: T, filter: T",

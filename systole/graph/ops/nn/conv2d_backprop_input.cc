@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_conv2d_backprop_input;
-const OpDef op_conv2d_backprop_input{
+extern const OpDef op_conv2d_backprop_input{
     .name = "Conv2DBackpropInput",
     .doc = "The gradient of Conv2D by its input.",
     .inputs = "input_sizes: int32, filter: T, out_backprop: T",

@@ -9,8 +9,7 @@ Output conv3d(const Input& input, const Input& filter, const Conv3DOptions& opti
 }
 
 namespace ops {
-extern const OpDef op_conv3d;
-const OpDef op_conv3d{
+extern const OpDef op_conv3d{
     .name = "Conv3D",
     .doc = "3-D convolution of a batch of volumes with a filter.",
     .inputs = "input: T, filter: T",

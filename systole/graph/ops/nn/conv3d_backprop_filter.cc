@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_conv3d_backprop_filter;
-const OpDef op_conv3d_backprop_filter{
+extern const OpDef op_conv3d_backprop_filter{
     .name = "Conv3DBackpropFilterV2",
     .doc = "The gradient of Conv3D by its filter.",
     .inputs = "input: T, filter_sizes: int32, out_backprop: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_conv3d_backprop_input;
-const OpDef op_conv3d_backprop_input{
+extern const OpDef op_conv3d_backprop_input{
     .name = "Conv3DBackpropInputV2",
     .doc = "The gradient of Conv3D by its input.",
     .inputs = "input_sizes: Tshape, filter: T, out_backprop: T",

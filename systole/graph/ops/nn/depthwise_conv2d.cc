@@ -10,8 +10,7 @@ Output depthwise_conv2d(const Input& input, const Input& filter, const Conv2DOpt
 }
 
 namespace ops {
-extern const OpDef op_depthwise_conv2d;
-const OpDef op_depthwise_conv2d{
+extern const OpDef op_depthwise_conv2d{
     .name = "DepthwiseConv2dNative",
     .doc = "2-D convolution of each channel with filters of its own.",
     .inputs = "input: T, filter: T",

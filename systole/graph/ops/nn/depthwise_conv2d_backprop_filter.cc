@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_depthwise_conv2d_backprop_filter;
-const OpDef op_depthwise_conv2d_backprop_filter{
+extern const OpDef op_depthwise_conv2d_backprop_filter{
     .name = "DepthwiseConv2dNativeBackpropFilter",
     .doc = "The gradient of DepthwiseConv2dNative by its filter.",
     .inputs = "input: T, filter_sizes: int32, out_backprop: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_depthwise_conv2d_backprop_input;
-const OpDef op_depthwise_conv2d_backprop_input{
+extern const OpDef op_depthwise_conv2d_backprop_input{
     .name = "DepthwiseConv2dNativeBackpropInput",
     .doc = "The gradient of DepthwiseConv2dNative by its input.",
     .inputs = "input_sizes: int32, filter: T, out_backprop: T",

@@ -22,8 +22,7 @@ Output elu(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_elu;
-const OpDef op_elu{
+extern const OpDef op_elu{
     .name = "Elu",
     .doc = "x where it is positive, else exp(x) - 1.",
     .inputs = "features: T",

@@ -25,8 +25,7 @@ Output l2_loss(const Input& t, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_l2_loss;
-const OpDef op_l2_loss{
+extern const OpDef op_l2_loss{
     .name = "L2Loss",
     .doc = "Half the sum of squares.",
     .inputs = "t: T",

@@ -22,8 +22,7 @@ Output leaky_relu(const Input& features, const LeakyReluOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_leaky_relu;
-const OpDef op_leaky_relu{
+extern const OpDef op_leaky_relu{
     .name = "LeakyRelu",
     .doc = "x where it is positive, else alpha * x.",
     .inputs = "features: T",

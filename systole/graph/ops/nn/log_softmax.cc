@@ -23,8 +23,7 @@ Output log_softmax(const Input& logits, const SoftmaxOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_log_softmax;
-const OpDef op_log_softmax{
+extern const OpDef op_log_softmax{
     .name = "LogSoftmax",
     .doc = "x - log(sum(exp(x))) along the last axis.",
     .inputs = "logits: T",

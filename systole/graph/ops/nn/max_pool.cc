@@ -8,8 +8,7 @@ Output max_pool(const Input& value, const PoolOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_max_pool;
-const OpDef op_max_pool{
+extern const OpDef op_max_pool{
     .name = "MaxPool",
     .doc = "The largest element of each window.",
     .inputs = "input: T",

@@ -8,8 +8,7 @@ Output max_pool3d(const Input& value, const Pool3DOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_max_pool3d;
-const OpDef op_max_pool3d{
+extern const OpDef op_max_pool3d{
     .name = "MaxPool3D",
     .doc = "The largest element of each window.",
     .inputs = "input: T",

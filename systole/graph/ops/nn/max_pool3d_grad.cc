@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_max_pool3d_grad;
-const OpDef op_max_pool3d_grad{
+extern const OpDef op_max_pool3d_grad{
     .name = "MaxPool3DGrad",
     .doc =
         "The gradient of MaxPool3D: each window's gradient at the first of its largest elements.",

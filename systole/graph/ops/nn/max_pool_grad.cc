@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_max_pool_grad;
-const OpDef op_max_pool_grad{
+extern const OpDef op_max_pool_grad{
     .name = "MaxPoolGrad",
     .doc = "The gradient of MaxPool: each window's gradient at the first of its largest elements.",
     .inputs = "orig_input: T, orig_output: T, grad: T",

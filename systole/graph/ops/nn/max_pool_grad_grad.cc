@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_max_pool_grad_grad;
-const OpDef op_max_pool_grad_grad{
+extern const OpDef op_max_pool_grad_grad{
     .name = "MaxPoolGradGrad",
     .doc = "What lies, in a tensor like the input, at the first largest element of each window.",
     .inputs = "orig_input: T, orig_output: T, grad: T",

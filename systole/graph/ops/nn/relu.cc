@@ -20,8 +20,7 @@ Output relu(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_relu;
-const OpDef op_relu{
+extern const OpDef op_relu{
     .name = "Relu",
     .doc = "max(x, 0).",
     .inputs = "features: T",

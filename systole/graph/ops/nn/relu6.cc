@@ -24,8 +24,7 @@ Output relu6(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_relu6;
-const OpDef op_relu6{
+extern const OpDef op_relu6{
     .name = "Relu6",
     .doc = "min(max(x, 0), 6).",
     .inputs = "features: T",

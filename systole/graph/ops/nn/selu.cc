@@ -27,8 +27,7 @@ Output selu(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_selu;
-const OpDef op_selu{
+extern const OpDef op_selu{
     .name = "Selu",
     .doc = "scale * (x where it is positive, else alpha * (exp(x) - 1)).",
     .inputs = "features: T",

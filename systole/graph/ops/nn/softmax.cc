@@ -24,8 +24,7 @@ Output softmax(const Input& logits, const SoftmaxOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_softmax;
-const OpDef op_softmax{
+extern const OpDef op_softmax{
     .name = "Softmax",
     .doc = "exp(x) / sum(exp(x)) along the last axis.",
     .inputs = "logits: T",

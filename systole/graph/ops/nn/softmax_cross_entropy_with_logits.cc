@@ -69,8 +69,7 @@ Output softmax_cross_entropy_with_logits(const CrossEntropyOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_softmax_cross_entropy_with_logits;
-const OpDef op_softmax_cross_entropy_with_logits{
+extern const OpDef op_softmax_cross_entropy_with_logits{
     .name = "SoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against distributions, a row each, and its gradient.",
     .inputs = "features: T, labels: T",

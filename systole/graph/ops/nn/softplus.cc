@@ -25,8 +25,7 @@ Output softplus(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_softplus;
-const OpDef op_softplus{
+extern const OpDef op_softplus{
     .name = "Softplus",
     .doc = "log(1 + exp(x)).",
     .inputs = "features: T",

@@ -22,8 +22,7 @@ Output softsign(const Input& features, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_softsign;
-const OpDef op_softsign{
+extern const OpDef op_softsign{
     .name = "Softsign",
     .doc = "x / (1 + |x|).",
     .inputs = "features: T",

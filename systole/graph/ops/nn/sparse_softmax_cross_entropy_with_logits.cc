@@ -77,8 +77,7 @@ Output sparse_softmax_cross_entropy_with_logits(const CrossEntropyOptions& optio
 }
 
 namespace ops {
-extern const OpDef op_sparse_softmax_cross_entropy_with_logits;
-const OpDef op_sparse_softmax_cross_entropy_with_logits{
+extern const OpDef op_sparse_softmax_cross_entropy_with_logits{
     .name = "SparseSoftmaxCrossEntropyWithLogits",
     .doc = "Cross entropy of softmax(logits) against class numbers, and its gradient.",
     .inputs = "features: T, labels: Tlabels",

@@ -184,8 +184,7 @@ std::vector<Output> decode_csv(const Input& records, const std::vector<Tensor>& 
 }
 
 namespace ops {
-extern const OpDef op_decode_csv;
-const OpDef op_decode_csv{
+extern const OpDef op_decode_csv{
     .name = "DecodeCSV",
     .doc = "The fields of comma-separated lines.",
     .inputs = "records: string, record_defaults: OUT_TYPE",

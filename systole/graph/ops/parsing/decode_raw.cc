@@ -75,8 +75,7 @@ Output decode_raw(const Input& bytes, DType out_type, const DecodeRawOptions& op
 }
 
 namespace ops {
-extern const OpDef op_decode_raw;
-const OpDef op_decode_raw{
+extern const OpDef op_decode_raw{
     .name = "DecodeRaw",
     .doc = "The bytes of strings as numbers.",
     .inputs = "bytes: string",

@@ -62,8 +62,7 @@ Nest<Output> parse_example(const Input& serialized, const FeatureSpecs& features
 }
 
 namespace ops {
-extern const OpDef op_parse_example;
-const OpDef op_parse_example{
+extern const OpDef op_parse_example{
     .name = "ParseExample",
     .doc = "The features of a batch of records.",
     .inputs =

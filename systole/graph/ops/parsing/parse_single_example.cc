@@ -29,8 +29,7 @@ Nest<Output> parse_single_example(const Input& serialized, const FeatureSpecs& f
 }
 
 namespace ops {
-extern const OpDef op_parse_single_example;
-const OpDef op_parse_single_example{
+extern const OpDef op_parse_single_example{
     .name = "ParseSingleExample",
     .doc = "The features of one record.",
     .inputs = "serialized: string, dense_defaults: Tdense",

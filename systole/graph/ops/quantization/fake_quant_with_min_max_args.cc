@@ -25,8 +25,7 @@ Output fake_quant_with_min_max_args(const Input& inputs, const FakeQuantArgsOpti
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_args;
-const OpDef op_fake_quant_with_min_max_args{
+extern const OpDef op_fake_quant_with_min_max_args{
     .name = "FakeQuantWithMinMaxArgs",
     .doc = "Rounds to the values of a range of integers; the range is fixed.",
     .inputs = "inputs: float32",

@@ -13,8 +13,7 @@ Output fake_quant_with_min_max_args_gradient(const Input& gradients, const Input
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_args_gradient;
-const OpDef op_fake_quant_with_min_max_args_gradient{
+extern const OpDef op_fake_quant_with_min_max_args_gradient{
     .name = "FakeQuantWithMinMaxArgsGradient",
     .doc = "The gradient of FakeQuantWithMinMaxArgs: passes inside of the range.",
     .inputs = "gradients: float32, inputs: float32",

@@ -23,8 +23,7 @@ Output fake_quant_with_min_max_vars(const Input& inputs, const Input& min, const
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_vars;
-const OpDef op_fake_quant_with_min_max_vars{
+extern const OpDef op_fake_quant_with_min_max_vars{
     .name = "FakeQuantWithMinMaxVars",
     .doc = "Rounds to the values of a range of integers; the range is an input.",
     .inputs = "inputs: float32, min: float32, max: float32",

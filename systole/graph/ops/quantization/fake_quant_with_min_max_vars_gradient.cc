@@ -16,8 +16,7 @@ FakeQuantGradients fake_quant_with_min_max_vars_gradient(const Input& gradients,
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_vars_gradient;
-const OpDef op_fake_quant_with_min_max_vars_gradient{
+extern const OpDef op_fake_quant_with_min_max_vars_gradient{
     .name = "FakeQuantWithMinMaxVarsGradient",
     .doc = "The gradients of FakeQuantWithMinMaxVars for inputs, min and max.",
     .inputs = "gradients: float32, inputs: float32, min: float32, max: float32",

@@ -23,8 +23,7 @@ Output fake_quant_with_min_max_vars_per_channel(const Input& inputs, const Input
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_vars_per_channel;
-const OpDef op_fake_quant_with_min_max_vars_per_channel{
+extern const OpDef op_fake_quant_with_min_max_vars_per_channel{
     .name = "FakeQuantWithMinMaxVarsPerChannel",
     .doc = "Rounds to the values of a range of integers, one range for each channel.",
     .inputs = "inputs: float32, min: float32, max: float32",

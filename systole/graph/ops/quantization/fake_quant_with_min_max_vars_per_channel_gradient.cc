@@ -15,8 +15,7 @@ FakeQuantGradients fake_quant_with_min_max_vars_per_channel_gradient(
 }  // namespace quantization
 
 namespace ops {
-extern const OpDef op_fake_quant_with_min_max_vars_per_channel_gradient;
-const OpDef op_fake_quant_with_min_max_vars_per_channel_gradient{
+extern const OpDef op_fake_quant_with_min_max_vars_per_channel_gradient{
     .name = "FakeQuantWithMinMaxVarsPerChannelGradient",
     .doc = "The gradients of FakeQuantWithMinMaxVarsPerChannel for inputs, min and max.",
     .inputs = "gradients: float32, inputs: float32, min: float32, max: float32",

@@ -72,8 +72,7 @@ Output multinomial(const Input& logits, const Input& num_samples,
 }
 
 namespace ops {
-extern const OpDef op_multinomial;
-const OpDef op_multinomial{
+extern const OpDef op_multinomial{
     .name = "Multinomial",
     .doc = "Classes drawn by their unnormalised log probabilities.",
     .inputs = "logits: T, num_samples: int32",

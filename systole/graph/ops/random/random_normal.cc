@@ -55,8 +55,7 @@ Output random_normal(const ShapeInput& shape, const RandomNormalOptions& options
 }
 
 namespace ops {
-extern const OpDef op_random_normal;
-const OpDef op_random_normal{
+extern const OpDef op_random_normal{
     .name = "RandomStandardNormal",
     .doc = "Normally distributed numbers of mean 0 and variance 1.",
     .inputs = "shape: T",

@@ -55,8 +55,7 @@ Output random_shuffle(const Input& x, const RandomShuffleOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_random_shuffle;
-const OpDef op_random_shuffle{
+extern const OpDef op_random_shuffle{
     .name = "RandomShuffle",
     .doc = "Its rows in a random order.",
     .inputs = "value: T",

@@ -50,8 +50,7 @@ Output random_uniform(const ShapeInput& shape, const RandomUniformOptions& optio
 }
 
 namespace ops {
-extern const OpDef op_random_uniform;
-const OpDef op_random_uniform{
+extern const OpDef op_random_uniform{
     .name = "RandomUniform",
     .doc = "Floats uniform in [0, 1).",
     .inputs = "shape: T",

@@ -73,8 +73,7 @@ std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_random_uniform_int;
-const OpDef op_random_uniform_int{
+extern const OpDef op_random_uniform_int{
     .name = "RandomUniformInt",
     .doc = "Integers uniform in [minval, maxval).",
     .inputs = "shape: T, minval: Tout, maxval: Tout",

@@ -35,8 +35,7 @@ Output truncated_normal(const ShapeInput& shape, const TruncatedNormalOptions& o
 }
 
 namespace ops {
-extern const OpDef op_truncated_normal;
-const OpDef op_truncated_normal{
+extern const OpDef op_truncated_normal{
     .name = "TruncatedNormal",
     .doc = "Normally distributed numbers of mean 0 within two standard deviations.",
     .inputs = "shape: T",

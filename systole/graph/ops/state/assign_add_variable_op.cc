@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_assign_add_variable_op;
-const OpDef op_assign_add_variable_op{
+extern const OpDef op_assign_add_variable_op{
     .name = "AssignAddVariableOp",
     .doc = "A value is added to a variable.",
     .inputs = "resource: resource, value: dtype",

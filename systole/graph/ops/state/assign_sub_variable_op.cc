@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_assign_sub_variable_op;
-const OpDef op_assign_sub_variable_op{
+extern const OpDef op_assign_sub_variable_op{
     .name = "AssignSubVariableOp",
     .doc = "A value is subtracted from a variable.",
     .inputs = "resource: resource, value: dtype",

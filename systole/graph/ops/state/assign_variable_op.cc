@@ -14,8 +14,7 @@ std::vector<hlo::Value> lower_assign_variable_op(LowerContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_assign_variable_op;
-const OpDef op_assign_variable_op{
+extern const OpDef op_assign_variable_op{
     .name = "AssignVariableOp",
     .doc = "A variable takes a value.",
     .inputs = "resource: resource, value: dtype",

@@ -23,8 +23,7 @@ std::vector<Output> import_read_variable_op(const ImportContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_read_variable_op;
-const OpDef op_read_variable_op{
+extern const OpDef op_read_variable_op{
     .name = "ReadVariableOp",
     .doc = "The value of a variable: at the start of the run, or at this point of it.",
     .inputs = "resource: resource",

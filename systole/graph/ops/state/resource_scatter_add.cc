@@ -21,8 +21,7 @@ std::vector<hlo::Value> lower_resource_scatter_add(LowerContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_resource_scatter_add;
-const OpDef op_resource_scatter_add{
+extern const OpDef op_resource_scatter_add{
     .name = "ResourceScatterAdd",
     .doc = "Rows are added to those of a variable that have their numbers.",
     .inputs = "resource: resource, indices: Tindices, updates: dtype",

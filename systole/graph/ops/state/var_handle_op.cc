@@ -21,8 +21,7 @@ std::vector<Output> import_var_handle_op(const ImportContext& c) {
 }  // namespace
 
 namespace ops {
-extern const OpDef op_var_handle_op;
-const OpDef op_var_handle_op{
+extern const OpDef op_var_handle_op{
     .name = "VarHandleOp",
     .doc = "The storage of a variable.",
     .outputs = "resource: resource",

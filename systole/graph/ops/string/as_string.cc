@@ -117,8 +117,7 @@ Output as_string(const Input& input, const AsStringOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_as_string;
-const OpDef op_as_string{
+extern const OpDef op_as_string{
     .name = "AsString",
     .doc = "Numbers as text.",
     .inputs = "input: T",

@@ -14,8 +14,7 @@ Output regex_full_match(const Input& input, const std::string& pattern,
 }
 
 namespace ops {
-extern const OpDef op_regex_full_match;
-const OpDef op_regex_full_match{
+extern const OpDef op_regex_full_match{
     .name = "StaticRegexFullMatch",
     .doc = "Whether all of each string matches a regular expression.",
     .inputs = "input: string",

@@ -16,8 +16,7 @@ Output regex_replace(const Input& input, const std::string& pattern, const std::
 }
 
 namespace ops {
-extern const OpDef op_regex_replace;
-const OpDef op_regex_replace{
+extern const OpDef op_regex_replace{
     .name = "StaticRegexReplace",
     .doc = "What matches a regular expression, replaced.",
     .inputs = "input: string",

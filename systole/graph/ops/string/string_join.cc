@@ -58,8 +58,7 @@ Output string_join(const InputList& inputs, const StringJoinOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_string_join;
-const OpDef op_string_join{
+extern const OpDef op_string_join{
     .name = "StringJoin",
     .doc = "Strings at the same place, joined.",
     .inputs = "inputs: N * string",

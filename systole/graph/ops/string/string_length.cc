@@ -29,8 +29,7 @@ Output string_length(const Input& input, const StringLengthOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_string_length;
-const OpDef op_string_length{
+extern const OpDef op_string_length{
     .name = "StringLength",
     .doc = "The number of bytes or characters of each string.",
     .inputs = "input: string",

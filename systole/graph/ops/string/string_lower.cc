@@ -26,8 +26,7 @@ Output string_lower(const Input& input, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_string_lower;
-const OpDef op_string_lower{
+extern const OpDef op_string_lower{
     .name = "StringLower",
     .doc = "ASCII letters in lower case.",
     .inputs = "input: string",

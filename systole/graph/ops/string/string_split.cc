@@ -74,8 +74,7 @@ Output string_split_scalar(const Input& source, const StringSplitOptions& option
 }
 
 namespace ops {
-extern const OpDef op_string_split;
-const OpDef op_string_split{
+extern const OpDef op_string_split{
     .name = "StringSplit",
     .doc = "The parts of each string.",
     .inputs = "input: string, delimiter: string",

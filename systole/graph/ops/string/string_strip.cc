@@ -26,8 +26,7 @@ Output string_strip(const Input& input, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_string_strip;
-const OpDef op_string_strip{
+extern const OpDef op_string_strip{
     .name = "StringStrip",
     .doc = "Each string without white space at its ends.",
     .inputs = "input: string",

@@ -33,8 +33,7 @@ Output string_to_hash_bucket_fast(const Input& input, int64_t num_buckets,
 }
 
 namespace ops {
-extern const OpDef op_string_to_hash_bucket_fast;
-const OpDef op_string_to_hash_bucket_fast{
+extern const OpDef op_string_to_hash_bucket_fast{
     .name = "StringToHashBucketFast",
     .doc = "The bucket that the hash of each string falls into.",
     .inputs = "input: string",

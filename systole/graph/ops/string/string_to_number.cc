@@ -51,8 +51,7 @@ Output string_to_number(const Input& string_tensor, const StringToNumberOptions&
 }
 
 namespace ops {
-extern const OpDef op_string_to_number;
-const OpDef op_string_to_number{
+extern const OpDef op_string_to_number{
     .name = "StringToNumber",
     .doc = "The number that each string spells.",
     .inputs = "string_tensor: string",

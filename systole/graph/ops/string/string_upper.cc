@@ -26,8 +26,7 @@ Output string_upper(const Input& input, const NameOptions& options) {
 }
 
 namespace ops {
-extern const OpDef op_string_upper;
-const OpDef op_string_upper{
+extern const OpDef op_string_upper{
     .name = "StringUpper",
     .doc = "ASCII letters in upper case.",
     .inputs = "input: string",

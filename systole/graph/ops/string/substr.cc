@@ -77,8 +77,7 @@ Output substr(const Input& input, const Input& pos, const Input& len,
 }
 
 namespace ops {
-extern const OpDef op_substr;
-const OpDef op_substr{
+extern const OpDef op_substr{
     .name = "Substr",
     .doc = "A part of each string.",
     .inputs = "input: string, pos: T, len: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_histogram_summary;
-const OpDef op_histogram_summary{
+extern const OpDef op_histogram_summary{
     .name = "HistogramSummary",
     .doc = "The distribution of values for TensorBoard.",
     .inputs = "tag: string, values: T",

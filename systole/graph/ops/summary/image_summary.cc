@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_image_summary;
-const OpDef op_image_summary{
+extern const OpDef op_image_summary{
     .name = "ImageSummary",
     .doc = "The first images of a batch for TensorBoard.",
     .inputs = "tag: string, tensor: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_scalar_summary;
-const OpDef op_scalar_summary{
+extern const OpDef op_scalar_summary{
     .name = "ScalarSummary",
     .doc = "A number for TensorBoard.",
     .inputs = "tags: string, values: T",

@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_tensor_summary;
-const OpDef op_tensor_summary{
+extern const OpDef op_tensor_summary{
     .name = "TensorSummaryV2",
     .doc = "A tensor for a plugin of TensorBoard: text.",
     .inputs = "tag: string, tensor: T, serialized_summary_metadata: string",

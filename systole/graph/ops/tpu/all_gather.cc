@@ -42,8 +42,7 @@ Output all_gather(const Input& x, const CrossReplicaSumOptions& options) {
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_all_gather;
-const OpDef op_all_gather{
+extern const OpDef op_all_gather{
     .name = "AllGather",
     .doc = "The rows of all replicas of a group, in the order of the replicas.",
     .inputs = "input: T, group_assignment: int32",

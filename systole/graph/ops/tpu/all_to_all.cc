@@ -83,8 +83,7 @@ Output all_to_all(const Input& x, const AllToAllOptions& options) {
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_all_to_all;
-const OpDef op_all_to_all{
+extern const OpDef op_all_to_all{
     .name = "AllToAll",
     .doc = "Parts of a tensor, exchanged between the replicas of a group.",
     .inputs = "input: T, group_assignment: int32",

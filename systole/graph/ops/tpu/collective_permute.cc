@@ -59,8 +59,7 @@ Output collective_permute(const Input& x,
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_collective_permute;
-const OpDef op_collective_permute{
+extern const OpDef op_collective_permute{
     .name = "CollectivePermute",
     .doc = "The tensor of another replica.",
     .inputs = "input: T, source_target_pairs: int32",

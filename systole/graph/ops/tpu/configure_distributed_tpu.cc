@@ -33,8 +33,7 @@ Output initialize_system(Input::Where where) {
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_configure_distributed_tpu;
-const OpDef op_configure_distributed_tpu{
+extern const OpDef op_configure_distributed_tpu{
     .name = "ConfigureDistributedTPU",
     .doc = "Starts the TPU system and returns its topology.",
     .outputs = "topology: string",

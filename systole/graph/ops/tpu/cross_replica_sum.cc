@@ -40,8 +40,7 @@ Output cross_replica_sum(const Input& x, const CrossReplicaSumOptions& options) 
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_cross_replica_sum;
-const OpDef op_cross_replica_sum{
+extern const OpDef op_cross_replica_sum{
     .name = "CrossReplicaSum",
     .doc = "The sum over the replicas of a group.",
     .inputs = "input: T, group_assignment: int32",

@@ -13,8 +13,7 @@ Operation shutdown_system(Input::Where where) {
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_shutdown_distributed_tpu;
-const OpDef op_shutdown_distributed_tpu{
+extern const OpDef op_shutdown_distributed_tpu{
     .name = "ShutdownDistributedTPU",
     .doc = "Stops the TPU system.",
     .infer = [](const InferContext&) { return std::vector<TensorType>{}; },

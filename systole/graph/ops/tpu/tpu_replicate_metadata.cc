@@ -2,8 +2,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_tpu_replicate_metadata;
-const OpDef op_tpu_replicate_metadata{
+extern const OpDef op_tpu_replicate_metadata{
     .name = "TPUReplicateMetadata",
     .doc = "How many replicas run what depends on it.",
     .attrs = "num_replicas: int",

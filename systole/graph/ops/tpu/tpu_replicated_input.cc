@@ -41,8 +41,7 @@ std::vector<Output> tpu_replicated_input_gradient(GradientContext& c) {
 
 }  // namespace
 
-extern const OpDef op_tpu_replicated_input;
-const OpDef op_tpu_replicated_input{
+extern const OpDef op_tpu_replicated_input{
     .name = "TPUReplicatedInput",
     .doc = "The input of the replica that runs it.",
     .inputs = "inputs: num_replicas * T",

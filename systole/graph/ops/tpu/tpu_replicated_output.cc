@@ -26,8 +26,7 @@ std::vector<hlo::Value> lower_tpu_replicated_output(LowerContext& c) {
 
 }  // namespace
 
-extern const OpDef op_tpu_replicated_output;
-const OpDef op_tpu_replicated_output{
+extern const OpDef op_tpu_replicated_output{
     .name = "TPUReplicatedOutput",
     .doc = "What each replica has computed.",
     .inputs = "input: T",

@@ -11,8 +11,7 @@ Output replica_id(Input::Where where) {
 }  // namespace tpu
 
 namespace ops {
-extern const OpDef op_xla_replica_id;
-const OpDef op_xla_replica_id{
+extern const OpDef op_xla_replica_id{
     .name = "XlaReplicaId",
     .doc = "The number of the replica that runs it.",
     .outputs = "id: int32",

@@ -65,8 +65,7 @@ constexpr UnaryFormula kAsinAcosKernelFormula{
 
 }  // namespace
 
-extern const Expand _asin_acos_kernel_expansion;
-const Expand _asin_acos_kernel_expansion = elementwise<kAsinAcosKernelFormula>;
+extern const Expand _asin_acos_kernel_expansion = elementwise<kAsinAcosKernelFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -25,7 +25,6 @@ constexpr UnaryFormula kAcosFormula{
 
 }  // namespace
 
-extern const Expand acos_expansion;
-const Expand acos_expansion = elementwise<kAcosFormula>;
+extern const Expand acos_expansion = elementwise<kAcosFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -26,7 +26,6 @@ constexpr UnaryFormula kAcoshFormula{
 
 }  // namespace
 
-extern const Expand acosh_expansion;
-const Expand acosh_expansion = elementwise<kAcoshFormula>;
+extern const Expand acosh_expansion = elementwise<kAcoshFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -51,8 +51,7 @@ constexpr UnaryFormula kAsinFormula{
 };
 
 }  // namespace
-extern const Expand asin_expansion;
-const Expand asin_expansion = elementwise<kAsinFormula>;
+extern const Expand asin_expansion = elementwise<kAsinFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

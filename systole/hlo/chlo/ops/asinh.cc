@@ -44,7 +44,6 @@ constexpr UnaryFormula kAsinhFormula{
 
 }  // namespace
 
-extern const Expand asinh_expansion;
-const Expand asinh_expansion = elementwise<kAsinhFormula>;
+extern const Expand asinh_expansion = elementwise<kAsinhFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -19,7 +19,6 @@ constexpr UnaryFormula kAtanFormula{
 
 }  // namespace
 
-extern const Expand atan_expansion;
-const Expand atan_expansion = elementwise<kAtanFormula>;
+extern const Expand atan_expansion = elementwise<kAtanFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -58,8 +58,7 @@ constexpr UnaryFormula kAtanhFormula{
 
 }  // namespace
 
-extern const Expand atanh_expansion;
-const Expand atanh_expansion = elementwise<kAtanhFormula>;
+extern const Expand atanh_expansion = elementwise<kAtanhFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -61,7 +61,6 @@ constexpr UnaryFormula kBesselI1eFormula{
 
 }  // namespace
 
-extern const Expand bessel_i1e_expansion;
-const Expand bessel_i1e_expansion = elementwise<kBesselI1eFormula>;
+extern const Expand bessel_i1e_expansion = elementwise<kBesselI1eFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -3,7 +3,6 @@
 namespace systole::hlo::chlo::ops {
 
 extern const Expand polygamma_expansion;
-extern const Expand broadcast_polygamma_expansion;
-const Expand broadcast_polygamma_expansion = broadcast_then<polygamma_expansion>;
+extern const Expand broadcast_polygamma_expansion = broadcast_then<polygamma_expansion>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -20,7 +20,6 @@ std::vector<Value> broadcast_select(Builder& b, std::span<const Value> operands,
 
 }  // namespace
 
-extern const Expand broadcast_select_expansion;
-const Expand broadcast_select_expansion = broadcast_select;
+extern const Expand broadcast_select_expansion = broadcast_select;
 
 }  // namespace systole::hlo::chlo::ops

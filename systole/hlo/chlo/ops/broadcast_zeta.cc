@@ -3,7 +3,6 @@
 namespace systole::hlo::chlo::ops {
 
 extern const Expand zeta_expansion;
-extern const Expand broadcast_zeta_expansion;
-const Expand broadcast_zeta_expansion = broadcast_then<zeta_expansion>;
+extern const Expand broadcast_zeta_expansion = broadcast_then<zeta_expansion>;
 
 }  // namespace systole::hlo::chlo::ops

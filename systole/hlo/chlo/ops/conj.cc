@@ -17,7 +17,6 @@ constexpr UnaryFormula kConjFormula{
 
 }  // namespace
 
-extern const Expand conj_expansion;
-const Expand conj_expansion = elementwise<kConjFormula>;
+extern const Expand conj_expansion = elementwise<kConjFormula>;
 
 }  // namespace systole::hlo::chlo::ops

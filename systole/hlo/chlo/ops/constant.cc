@@ -16,7 +16,6 @@ std::vector<Value> constant(Builder& b, std::span<const Value> operands, const A
 
 }  // namespace
 
-extern const Expand constant_expansion;
-const Expand constant_expansion = constant;
+extern const Expand constant_expansion = constant;
 
 }  // namespace systole::hlo::chlo::ops

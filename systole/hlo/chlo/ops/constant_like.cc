@@ -19,7 +19,6 @@ std::vector<Value> constant_like(Builder& b, std::span<const Value> operands, co
 
 }  // namespace
 
-extern const Expand constant_like_expansion;
-const Expand constant_like_expansion = constant_like;
+extern const Expand constant_like_expansion = constant_like;
 
 }  // namespace systole::hlo::chlo::ops

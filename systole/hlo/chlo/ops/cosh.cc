@@ -41,8 +41,7 @@ constexpr UnaryFormula kCoshFormula{
 
 }  // namespace
 
-extern const Expand cosh_expansion;
-const Expand cosh_expansion = elementwise<kCoshFormula>;
+extern const Expand cosh_expansion = elementwise<kCoshFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -70,8 +70,7 @@ constexpr UnaryFormula kDigammaFormula{
 
 }  // namespace
 
-extern const Expand digamma_expansion;
-const Expand digamma_expansion = elementwise<kDigammaFormula>;
+extern const Expand digamma_expansion = elementwise<kDigammaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -48,8 +48,7 @@ constexpr UnaryFormula kErfFormula{
 
 }  // namespace
 
-extern const Expand erf_expansion;
-const Expand erf_expansion = elementwise<kErfFormula>;
+extern const Expand erf_expansion = elementwise<kErfFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -64,7 +64,6 @@ constexpr UnaryFormula kErfInvFormula{
 
 }  // namespace
 
-extern const Expand erf_inv_expansion;
-const Expand erf_inv_expansion = elementwise<kErfInvFormula>;
+extern const Expand erf_inv_expansion = elementwise<kErfInvFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -106,8 +106,7 @@ constexpr UnaryFormula kErfcFormula{
 
 }  // namespace
 
-extern const Expand erfc_expansion;
-const Expand erfc_expansion = elementwise<kErfcFormula>;
+extern const Expand erfc_expansion = elementwise<kErfcFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

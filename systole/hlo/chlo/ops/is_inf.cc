@@ -10,7 +10,6 @@ constexpr UnaryFormula kIsInfFormula{
 
 }  // namespace
 
-extern const Expand is_inf_expansion;
-const Expand is_inf_expansion = elementwise<kIsInfFormula>;
+extern const Expand is_inf_expansion = elementwise<kIsInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -10,7 +10,6 @@ constexpr UnaryFormula kIsNegInfFormula{
 
 }  // namespace
 
-extern const Expand is_neg_inf_expansion;
-const Expand is_neg_inf_expansion = elementwise<kIsNegInfFormula>;
+extern const Expand is_neg_inf_expansion = elementwise<kIsNegInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -10,7 +10,6 @@ constexpr UnaryFormula kIsPosInfFormula{
 
 }  // namespace
 
-extern const Expand is_pos_inf_expansion;
-const Expand is_pos_inf_expansion = elementwise<kIsPosInfFormula>;
+extern const Expand is_pos_inf_expansion = elementwise<kIsPosInfFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -123,8 +123,7 @@ constexpr UnaryFormula kLgammaFormula{
 
 }  // namespace
 
-extern const Expand lgamma_expansion;
-const Expand lgamma_expansion = elementwise<kLgammaFormula>;
+extern const Expand lgamma_expansion = elementwise<kLgammaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

@@ -41,7 +41,6 @@ constexpr BinaryFormula kMulhiFormula{
 
 }  // namespace
 
-extern const Expand mulhi_expansion;
-const Expand mulhi_expansion = elementwise<kMulhiFormula>;
+extern const Expand mulhi_expansion = elementwise<kMulhiFormula>;
 
 }  // namespace systole::hlo::chlo::ops

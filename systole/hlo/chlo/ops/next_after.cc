@@ -24,7 +24,6 @@ constexpr BinaryFormula kNextAfterFormula{
 
 }  // namespace
 
-extern const Expand next_after_expansion;
-const Expand next_after_expansion = elementwise<kNextAfterFormula>;
+extern const Expand next_after_expansion = elementwise<kNextAfterFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -29,7 +29,6 @@ constexpr BinaryFormula kPolygammaFormula{
 
 }  // namespace
 
-extern const Expand polygamma_expansion;
-const Expand polygamma_expansion = elementwise<kPolygammaFormula>;
+extern const Expand polygamma_expansion = elementwise<kPolygammaFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -50,8 +50,7 @@ constexpr UnaryFormula kSinhFormula{
 
 }  // namespace
 
-extern const Expand sinh_expansion;
-const Expand sinh_expansion = elementwise<kSinhFormula>;
+extern const Expand sinh_expansion = elementwise<kSinhFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo

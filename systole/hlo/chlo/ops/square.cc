@@ -25,7 +25,6 @@ constexpr UnaryFormula kSquareFormula{
 
 }  // namespace
 
-extern const Expand square_expansion;
-const Expand square_expansion = elementwise<kSquareFormula>;
+extern const Expand square_expansion = elementwise<kSquareFormula>;
 
 }  // namespace systole::hlo::chlo::ops

@@ -11,7 +11,6 @@ constexpr UnaryFormula kTanFormula{
 
 }  // namespace
 
-extern const Expand tan_expansion;
-const Expand tan_expansion = elementwise<kTanFormula>;
+extern const Expand tan_expansion = elementwise<kTanFormula>;
 
 }  // namespace systole::hlo::chlo::ops

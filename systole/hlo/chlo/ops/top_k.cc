@@ -43,7 +43,6 @@ std::vector<Value> top_k(Builder& b, std::span<const Value> operands, const Attr
 
 }  // namespace
 
-extern const Expand top_k_expansion;
-const Expand top_k_expansion = top_k;
+extern const Expand top_k_expansion = top_k;
 
 }  // namespace systole::hlo::chlo::ops

@@ -57,8 +57,7 @@ constexpr BinaryFormula kZetaFormula{
 
 }  // namespace
 
-extern const Expand zeta_expansion;
-const Expand zeta_expansion = elementwise<kZetaFormula>;
+extern const Expand zeta_expansion = elementwise<kZetaFormula>;
 
 }  // namespace ops
 }  // namespace systole::hlo::chlo
