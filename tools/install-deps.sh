@@ -43,6 +43,7 @@ deb      dpkg-dev             finds the packages of shared libraries
 test     pkgconf              compiles a program without CMake, in the test of the installed files
 test     libopenmpi-dev       MPI, for collectives between hosts; left out of a build without it
 test     openmpi-bin          mpirun, which starts the tests of several processes
+test     llvm-19-tools        FileCheck compares the results of passes with what their tests expect
 test     mlir-19-tools        mlir-opt parses the programs that we print
 test     chromium-headless-shell  the browser of the tests of `systole board`
 test     nodejs               runs the browser tests

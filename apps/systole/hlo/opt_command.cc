@@ -9,6 +9,7 @@
 #include "systole/hlo/passes/expand_quantized.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
+#include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/text/text.h"
 
 namespace systole::app {
@@ -29,6 +30,7 @@ std::string text_of(const hlo::Module& module, const OptOptions& options) {
 hlo::Pipeline named_passes(const hlo::PipelineOptions& options) {
   hlo::Pipeline pipeline = hlo::optimization_pipeline(options);
   pipeline.add<hlo::FusionPass>();
+  pipeline.add<hlo::ReplicaStreams>();
   return pipeline;
 }
 
