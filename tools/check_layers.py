@@ -1,39 +1,72 @@
 #!/usr/bin/env python3
-"""Checks every include of our headers against tools/layers.txt, and that this table has no cycle."""
+"""Checks every include of our headers against tools/layers.txt, and that neither this table nor the code has a circle."""
 
+import collections
+import re
 import sys
 
 import sources
 
 EVERYTHING = "*"
+TESTS = " (tests)"
+CIRCLE = "circle"
+
+
+class Table:
+    """layers.txt: layers by folder; folders of a layer by layer and folder; the circles that are left."""
+
+    def __init__(self):
+        self.layers = {}   # {folder: set of layers}
+        self.folders = {}  # {layer: {"/folder": set of "/folder"}}
+        self.circles = []  # sets of folders, or of files without their suffix
 
 
 def parse_table(text):
-    """Parses layers.txt to {folder: set of layers}. Raises ValueError on a malformed line."""
-    table = {}
+    """Parses layers.txt. Raises ValueError on a malformed line."""
+    table = Table()
+    layer = None
     for number, line in enumerate(text.splitlines(), 1):
         line = line.split("#")[0].strip()
         if not line:
             continue
-        folder, colon, layers = line.partition(":")
-        if not colon or folder.strip() in table:
+        folder, colon, names = (part.strip() for part in line.partition(":"))
+        names = set(names.split())
+        if colon and folder == CIRCLE:
+            table.circles.append(names)
+            continue
+        inner = folder.startswith("/") and layer is not None
+        rows = table.folders.setdefault(layer, {}) if inner else table.layers
+        if not colon or folder in rows:
             raise ValueError(f"layers.txt:{number}: expected a new '<folder>: <layer>...', got '{line}'")
-        table[folder.strip()] = set(layers.split())
-    for folder, layers in table.items():
-        for layer in layers - {EVERYTHING}:
-            if layer not in table:
-                raise ValueError(f"layers.txt: {folder} may include '{layer}', which has no line")
+        rows[folder] = names
+        if not inner:
+            layer = folder
+    check_names_of(table)
     return table
 
 
-def find_cycle(table):
+def check_names_of(table):
+    """Raises ValueError for a name that has no line."""
+    for folder, layers in table.layers.items():
+        if folder.endswith(TESTS) and folder.removesuffix(TESTS) not in table.layers:
+            raise ValueError(f"layers.txt: '{folder}', expected a line for the folder itself")
+        for layer in layers - {EVERYTHING}:
+            if layer not in table.layers:
+                raise ValueError(f"layers.txt: {folder} may include '{layer}', which has no line")
+    for layer, rows in table.folders.items():
+        for folder, names in rows.items():
+            for name in names - set(rows):
+                raise ValueError(f"layers.txt: {layer}{folder} may include '{name}', which has no line")
+
+
+def find_cycle(rows):
     """Returns a cycle of folders, or None. `*` stands for all folders except those that use it."""
-    plain = {f for f, layers in table.items() if EVERYTHING not in layers}
+    plain = {f for f, layers in rows.items() if EVERYTHING not in layers and not f.endswith(TESTS)}
 
     def visit(folder, way):
         if folder in way:
             return way[way.index(folder):] + [folder]
-        for layer in sorted(table.get(folder, ()) & plain):
+        for layer in sorted(rows.get(folder, ()) & plain):
             cycle = visit(layer, way + [folder])
             if cycle:
                 return cycle
@@ -42,28 +75,55 @@ def find_cycle(table):
     return next(filter(None, (visit(f, []) for f in sorted(plain))), None)
 
 
-def layer_of(path, table):
-    """Returns the folder of the table to which a path belongs (`backends/cpu` for a line `backends/*`), or None."""
+def parts_of(path):
+    """Returns the folders and the name of a path below systole/ (those of `umbrella` for its own headers), or of others."""
     parts = path.split("/")
     if parts[0] == "systole":
-        parts = parts[1:] if len(parts) > 2 else ["umbrella", parts[-1]]
+        return parts[1:] if len(parts) > 2 else ["umbrella", parts[-1]]
+    return parts
+
+
+def layer_of(path, table):
+    """Returns the folder of the table to which a path belongs (`backends/cpu` for a line `backends/*`), or None."""
+    parts = parts_of(path)
     for depth in range(len(parts) - 1, 0, -1):
         folder = "/".join(parts[:depth])
-        if folder in table or ("/".join(parts[:depth - 1] + ["*"]) in table and depth > 1):
+        if folder in table.layers or ("/".join(parts[:depth - 1] + ["*"]) in table.layers and depth > 1):
             return folder
     return None
+
+
+def folder_of(path, layer, table):
+    """Returns the longest line "/folder" of the layer that holds the path, "/" for none."""
+    inside = "/" + "/".join(parts_of(path)[len(layer.split("/")):-1])
+    rows = table.folders.get(layer, {})
+    return max((f for f in rows if inside == f or inside.startswith(f + "/")), key=len, default="/")
+
+
+def is_test(path):
+    """Returns whether no program but a test includes or links the file."""
+    return path.endswith("_test.cc") or "/testing/" in path
 
 
 def allowed(layer, target, table):
     """Returns whether a file of `layer` may include a file of `target`."""
     if layer == target:
         return True
-    rule = table.get(layer)
+    rule = table.layers.get(layer)
     if rule is None:
-        rule = table[layer.rsplit("/", 1)[0] + "/*"]
+        rule = table.layers[layer.rsplit("/", 1)[0] + "/*"]
     if EVERYTHING in rule:
         return target in rule or not target.startswith("backends/") and target not in ("apps", "examples", "bench", "tests")
     return target in rule
+
+
+def allowed_inside(path, name, layer, table):
+    """Returns whether a file may include another one of its layer."""
+    rows = table.folders.get(layer)
+    if rows is None or is_test(path):
+        return True
+    source, target = folder_of(path, layer, table), folder_of(name, layer, table)
+    return source == target or target in rows.get(source, ())
 
 
 def check(paths, table, includes):
@@ -79,8 +139,70 @@ def check(paths, table, includes):
                 problems.append(f'{path}:{line}: includes "{name}", expected a path from the repository root')
                 continue
             target = layer_of(name, table)
-            if target is None or not allowed(layer, target, table):
+            more = table.layers.get(layer + TESTS, ()) if is_test(path) else ()
+            if target is None or not allowed(layer, target, table) and target not in more:
                 problems.append(f'{path}:{line}: {layer} may not include "{name}" ({target or "no such layer"})')
+            elif target == layer and not allowed_inside(path, name, layer, table):
+                problems.append(f'{path}:{line}: {layer}{folder_of(path, layer, table)} may not include "{name}"')
+    return problems
+
+
+def components(graph):
+    """Returns the strongly connected components of {node: set of nodes} as sets (Tarjan, without recursion)."""
+    index, low, stack, found = {}, {}, [], []
+    for root in sorted(graph):
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        work = [(root, iter(sorted(graph[root])))]
+        while work:
+            node, nexts = work[-1]
+            for other in nexts:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    work.append((other, iter(sorted(graph.get(other, ())))))
+                    break
+                if other in stack:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    found.append(set(stack[at:]))
+                    del stack[at:]
+    return found
+
+
+def find_circles(paths, includes):
+    """Returns the circles of folders, and those of more than two files (a source and its header are one file), below
+    systole/, without tests. Names leave out `systole/` and suffixes."""
+    folders, files = collections.defaultdict(set), collections.defaultdict(set)
+    for path in paths:
+        if not path.startswith("systole/") or is_test(path):
+            continue
+        for name in [path] + [name for _, name in includes(path)]:
+            if not name.startswith("systole/") or is_test(name):
+                continue
+            for graph, node in ((folders, lambda p: p.rpartition("/")[0]), (files, lambda p: re.sub(r"\.\w+$", "", p))):
+                ends = [node(p.removeprefix("systole/")) for p in (path, name)]
+                graph[ends[0]] |= {ends[1]} - {ends[0]}
+    return [c for c in components(folders) if len(c) > 1] + [c for c in components(files) if len(c) > 2]
+
+
+def check_circles(circles, known):
+    """Compares the circles of the code with those that layers.txt lists, so that the list can only become shorter."""
+    problems = []
+    for circle in circles:
+        if not any(circle <= names for names in known):
+            problems.append(f"a circle of includes: {' '.join(sorted(circle))}")
+    for names in known:
+        left = set().union(*(circle for circle in circles if circle <= names))
+        if names - left:
+            problems.append(f"layers.txt: circle, got {' '.join(sorted(names - left))}, which is in none any more: delete it")
     return problems
 
 
@@ -89,10 +211,12 @@ def main():
         table = parse_table((sources.ROOT / "tools" / "layers.txt").read_text())
     except ValueError as error:
         sys.exit(str(error))
-    cycle = find_cycle(table)
-    problems = [f"layers.txt: a cycle: {' -> '.join(cycle)}"] if cycle else []
+    cycles = filter(None, map(find_cycle, [table.layers, *table.folders.values()]))
+    problems = [f"layers.txt: a cycle: {' -> '.join(cycle)}" for cycle in cycles]
     paths = sources.files(suffixes=(".h", ".cc", ".def"))
-    sources.finish("layers", problems + check(paths, table, sources.includes), len(paths))
+    problems += check(paths, table, sources.includes)
+    problems += check_circles(find_circles(paths, sources.includes), table.circles)
+    sources.finish("layers", problems, len(paths))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,16 @@ TABLE = check_layers.parse_table("""
 # a comment
 base:
 hlo: base
+hlo (tests): runtime
 runtime: base hlo     # another
 backends/*: base hlo runtime
 graph: base hlo
 umbrella: *
 apps: *
 apps/dashboard: base
+data: base
+  /sources:
+  /feed: /sources
 """)
 
 
@@ -36,6 +40,11 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(self.problems("systole/hlo/a.cc", "systole/base/x.h", "systole/graph/a.h"),
                          ['systole/hlo/a.cc:2: hlo may not include "systole/graph/a.h" (graph)'])
 
+    def test_what_only_tests_include(self):
+        for path in ["systole/hlo/ir/a_test.cc", "systole/hlo/testing/a.h"]:
+            self.assertEqual(self.problems(path, "systole/runtime/a.h"), [], path)
+        self.assertIn("may not include", self.problems("systole/hlo/ir/a.cc", "systole/runtime/a.h")[0])
+
     def test_siblings(self):
         self.assertIn("may not include", self.problems("systole/backends/cpu/a.cc", "systole/backends/tpu_v1/b.h")[0])
 
@@ -51,14 +60,38 @@ class CheckLayersTest(unittest.TestCase):
         self.assertIn("no such layer", self.problems("systole/hlo/a.cc", "systole/new/x.h")[0])
         self.assertIn("from the repository root", self.problems("systole/hlo/a.cc", "module.h")[0])
 
+    def test_folders_of_a_layer(self):
+        self.assertEqual(self.problems("systole/data/feed/a.cc", "systole/data/sources/csv/b.h", "systole/data/feed/a.h"), [])
+        self.assertEqual(self.problems("systole/data/sources/a_test.cc", "systole/data/feed/b.h"), [])
+        self.assertEqual(self.problems("systole/data/sources/csv/a.cc", "systole/data/feed/b.h"),
+                         ['systole/data/sources/csv/a.cc:1: data/sources may not include "systole/data/feed/b.h"'])
+        self.assertIn("data/ may not include", self.problems("systole/data/a.cc", "systole/data/feed/b.h")[0])
+
+    def circles(self, **includes):
+        files = {f"systole/{name.replace('_', '/')}.h": [f"systole/{i}.h" for i in names]
+                 for name, names in includes.items()}
+        return check_layers.find_circles(files, lambda path: list(enumerate(files[path], 1)))
+
+    def test_circles(self):
+        self.assertEqual(self.circles(a_x=["b/y"], b_y=["a/z"], a_z=[]), [{"a", "b"}])
+        self.assertEqual(self.circles(a_x=["a/y"], a_y=["a/z"], a_z=["a/x"]), [{"a/x", "a/y", "a/z"}])
+        self.assertEqual(self.circles(a_x=["a/y"], a_y=["a/x"], b_x=["a/x"]), [])
+        self.assertEqual(self.circles(a_x=["b/testing/y"], b_y=["a/x"]), [])
+
+    def test_listed_circles_only_shrink(self):
+        self.assertEqual(check_layers.check_circles([{"a", "b"}], [{"a", "b"}]), [])
+        self.assertEqual(check_layers.check_circles([{"a", "b"}], []), ["a circle of includes: a b"])
+        self.assertIn("got c, which is in none", check_layers.check_circles([{"a", "b"}], [{"a", "b", "c"}])[0])
+
     def test_bad_tables(self):
-        for text in ["base", "base:\nbase:", "hlo: base"]:
+        for text in ["base", "base:\nbase:", "hlo: base", "base:\nhlo (tests): base",
+                     "base:\n  /a: /b"]:
             with self.assertRaises(ValueError):
                 check_layers.parse_table(text)
 
     def test_cycle(self):
-        self.assertIsNone(check_layers.find_cycle(TABLE))
-        cycle = check_layers.find_cycle(check_layers.parse_table("a: b\nb: c\nc: a\nd:"))
+        self.assertIsNone(check_layers.find_cycle(TABLE.layers))
+        cycle = check_layers.find_cycle(check_layers.parse_table("a: b\nb: c\nc: a\nd:").layers)
         self.assertEqual(cycle, ["a", "b", "c", "a"])
 
 
