@@ -8,7 +8,7 @@
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 #   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
-#          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/layer_class.h
+#          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/engine/layer_class.h
 #   optimizer optimizers/<o>.cc    OptimizerClass <o>_class();                      in namespace systole::keras
 #          the file defines         optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
 #   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels

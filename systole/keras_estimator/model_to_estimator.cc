@@ -1,55 +1,20 @@
 #include "systole/keras_estimator/model_to_estimator.h"
 
-#include <unordered_map>
 #include <utility>
 
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/gradients/gradients.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/keras/models/weight_paths.h"
-#include "systole/keras/seed.h"
 #include "systole/keras/training/step_values.h"
+#include "systole/keras/training/train_op.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/replicas.h"
 
 namespace systole::keras::estimator {
 namespace {
-
-// The variables of one graph that stand for weights.
-class GraphWeights {
- public:
-  explicit GraphWeights(const ModelDefinition& model) : model_(model) {}
-
-  Variable variable_of(const WeightPtr& weight) {
-    const auto it = variables_.find(weight.get());
-    if (it != variables_.end()) return it->second;
-    if (!paths_.contains(weight.get())) paths_ = weight_paths(model_);
-    const auto path = paths_.find(weight.get());
-    const NameScope top("");
-    const Variable variable(
-        zeros(weight->shape(), weight->type().dtype),
-        {.name = path != paths_.end() ? path->second : "optimizer/" + weight->name(),
-         .trainable = weight->trainable()});
-    weights_.push_back(weight);
-    variables_.emplace(weight.get(), variable);
-    return variable;
-  }
-
-  void set_values(Session& session) const {
-    initialize(weights_);
-    for (const WeightPtr& weight : weights_) {
-      session.set_variable(variables_.at(weight.get()), weight->value());
-    }
-  }
-
- private:
-  const ModelDefinition& model_;
-  std::vector<WeightPtr> weights_;
-  std::unordered_map<const Weight*, Variable> variables_;
-  std::unordered_map<const Weight*, std::string> paths_;
-};
 
 // The parts of features or labels in the model's order, of these types; vectors get an axis.
 std::vector<Output> ordered(const Nest<Output>& part, const std::vector<std::string>& names,
@@ -81,7 +46,8 @@ class ModelFunction {
 
   TPUEstimatorSpec operator()(const Nest<Output>& features, const Nest<Output>& labels, Mode mode,
                               const Params& params) const {
-    const auto weights = std::make_shared<GraphWeights>(*model_);
+    const auto weights = std::make_shared<WeightBindings>(
+        bind_weights([model = model_.get()] { return weight_paths(*model); }));
     CallContext context(mode == Mode::train,
                         [&](const WeightPtr& weight) { return weights->variable_of(weight); });
     if (trainable_) context.set_trainable_layers(trainable_->layers);
@@ -99,7 +65,7 @@ class ModelFunction {
     };
     if (mode == Mode::predict) return spec;
     add_loss(spec, context, outputs, labels, params);
-    if (mode == Mode::train) spec.train_op = train_op(context, *weights, spec);
+    if (mode == Mode::train) spec.train_op = train_op(context, *weights, spec.loss);
     spec.loss = replica_sum(spec.loss);
     return spec;
   }
@@ -134,31 +100,12 @@ class ModelFunction {
     return result;
   }
 
-  Operation train_op(CallContext& context, GraphWeights& weights,
-                     const TPUEstimatorSpec& spec) const {
-    std::vector<WeightPtr> trained = trainable_ ? trainable_->weights : model_->trainable_weights();
-    std::vector<Output> values;
-    for (const WeightPtr& weight : trained) values.push_back(context.value(weight));
-    const std::vector<Output> gradients = systole::gradients({spec.loss}, values);
-    std::vector<Parameter> parameters;
-    for (size_t i = 0; i < trained.size(); ++i) {
-      if (gradients[i].valid()) {
-        parameters.push_back({trained[i], replica_sum_of_gradient(gradients[i])});
-      }
-    }
-    if (parameters.empty()) {
-      throw invalid_argument(
-          "No gradients provided for any variable: the loss depends on none of "
-          "{} trainable weights",
-          trained.size());
-    }
-    options_.optimizer->add_updates(context, parameters);
-    std::vector<Operation> updates;
-    for (const CallContext::Update& update : context.updates()) {
-      updates.emplace_back(weights.variable_of(update.weight).assign(update.value));
-    }
-    updates.emplace_back(get_global_step().assign_add(int64_t{1}));
-    return group(updates);
+  Operation train_op(CallContext& context, WeightBindings& weights, const Output& loss) const {
+    StepEffects effects =
+        build_train_op(context, weights, *model_, options_.optimizer,
+                       trainable_ ? trainable_->weights : model_->trainable_weights(), loss);
+    effects.operations.emplace_back(get_global_step().assign_add(int64_t{1}));
+    return group(effects.operations);
   }
 
   std::shared_ptr<ModelDefinition> model_;

@@ -73,6 +73,23 @@ TEST_F(ModelToEstimatorTest, TrainsAsFitDoes) {
   EXPECT_EQ(row, 64);
 }
 
+// A tf.train optimizer applies the constraints in operations of its own.
+TEST_F(ModelToEstimatorTest, AppliesConstraintsAfterATfOptimizer) {
+  const systole::testing::TempFolder folder;
+  const Sequential model({layers::Dense(1, {.activation = "sigmoid",
+                                            .kernel_constraint = constraints::MaxNorm(0.25),
+                                            .input_shape = Shape{3}})});
+  model.compile({.optimizer = GradientDescentOptimizer(2.0), .loss = "binary_crossentropy"});
+  TPUEstimator estimator =
+      model_to_estimator(model, {.model_dir = folder.path(), .train_batch_size = 16});
+  estimator.train(input(true), {.max_steps = 8});
+  const Tensor kernel = estimator.get_variable_value("dense/kernel");
+  double squares = 0;
+  for (int64_t i = 0; i < 3; ++i) squares += kernel.as_double(i) * kernel.as_double(i);
+  EXPECT_NEAR(squares, 0.25 * 0.25, 1e-5);
+  EXPECT_EQ(estimator.get_variable_value("optimizer/iterations").as_double(0), 8);
+}
+
 TEST_F(ModelToEstimatorTest, WantsACompiledModel) {
   const Sequential model({layers::Dense(1, {.input_shape = Shape{3}})});
   EXPECT_THAT(systole::testing::error_of([&] { model_to_estimator(model); }),

@@ -6,7 +6,7 @@
 #include "apps/systole/data/pipeline_spec.h"
 #include "apps/systole/train/model_tables.h"
 #include "apps/systole/train/training_config.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 namespace systole::app {
 namespace {

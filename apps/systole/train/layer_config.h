@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apps/systole/config/config_node.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 namespace systole::app {
 

@@ -13,8 +13,24 @@ namespace systole::app {
 using keras::LayerDefinition;
 using keras::WeightPtr;
 
+namespace {
+
+// The variable of a weight of `layer`, "dense/kernel", which begins as the weight does.
+Variable make_variable(const LayerDefinition& layer, const WeightPtr& weight) {
+  const std::vector<WeightPtr> weights = layer.weights();
+  const std::vector<WeightPtr> trained = layer.trainable_weights();
+  const auto at = static_cast<size_t>(std::ranges::find(weights, weight) - weights.begin());
+  const std::string name = layer.weight_names()[at];
+  return Variable(weight->options().initializer(weight->shape(), weight->type().dtype),
+                  {.name = name.substr(0, name.rfind(':')),
+                   .trainable = std::ranges::count(trained, weight) > 0});
+}
+
+}  // namespace
+
 LayerStack::LayerStack(std::span<const LayerConfig> layers, bool training, int64_t replicas)
     : replicas_(replicas),
+      weights_([this](const WeightPtr& weight) { return make_variable(*applied_, weight); }),
       context_(
           training, [this](const WeightPtr& weight) { return variable_of(weight); }, replicas) {
   for (const LayerConfig& layer : layers) layers_.push_back({layer.make(), layer.node});
@@ -39,31 +55,17 @@ Output LayerStack::apply(const Placed& placed, const Output& x) {
   }
 }
 
+// The variables of a layer are made together, in the order of its weights.
 Variable LayerStack::variable_of(const WeightPtr& weight) {
-  if (!variables_.contains(weight.get())) add_variables(*applied_);
-  return variables_.at(weight.get());
-}
-
-void LayerStack::add_variables(const LayerDefinition& layer) {
-  const NameScope top("");
-  const std::vector<WeightPtr> weights = layer.weights();
-  const std::vector<std::string> names = layer.weight_names();
-  const std::vector<WeightPtr> trained = layer.trainable_weights();
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (variables_.contains(weights[i].get()))
-      continue;  // of a layer inside, made before its neighbour's
-    const keras::Weight& weight = *weights[i];
-    const Output first = weight.options().initializer(weight.shape(), weight.type().dtype);
-    const Variable variable(first, {.name = names[i].substr(0, names[i].rfind(':')),
-                                    .trainable = std::ranges::count(trained, weights[i]) > 0});
-    variables_.emplace(weights[i].get(), variable);
-    weights_.push_back(weights[i]);
+  if (!weights_.contains(*weight)) {
+    for (const WeightPtr& own : applied_->weights()) weights_.variable_of(own);
   }
+  return weights_.variable_of(weight);
 }
 
 void LayerStack::add_to_collections() {
   Graph& graph = Graph::current().root();
-  for (const WeightPtr& weight : weights_) {
+  for (const auto& [weight, variable] : weights_.all()) {
     const keras::RegularizerFn& penalty = weight->options().regularizer;
     if (!penalty) continue;
     graph.add_to_collection(graph_keys::regularization_losses, penalty(context_.value(weight)));
@@ -82,9 +84,8 @@ void LayerStack::add_to_collections() {
 Operation LayerStack::with_constraints(const Operation& train_op) const {
   std::vector<Operation> all = {train_op};
   const ControlDependencies after({train_op});
-  for (const WeightPtr& weight : weights_) {
+  for (const auto& [weight, variable] : weights_.all()) {
     const keras::ConstraintFn& constraint = weight->options().constraint;
-    const Variable& variable = variables_.at(weight.get());
     if (constraint) all.emplace_back(variable.assign(constraint(variable.read_value())));
   }
   return all.size() == 1 ? train_op : group(all);

@@ -3,10 +3,10 @@
 
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "apps/systole/train/layer_config.h"
+#include "systole/keras/engine/weight_bindings.h"
 
 namespace systole::app {
 
@@ -35,14 +35,12 @@ class LayerStack {
 
   Output apply(const Placed& placed, const Output& x);
   Variable variable_of(const keras::WeightPtr& weight);
-  void add_variables(const keras::LayerDefinition& layer);
   void add_to_collections();
 
   std::vector<Placed> layers_;
   int64_t replicas_;
   const keras::LayerDefinition* applied_ = nullptr;  // whose call() is under way
-  std::vector<keras::WeightPtr> weights_;            // in the order of their variables
-  std::unordered_map<const keras::Weight*, Variable> variables_;
+  keras::WeightBindings weights_;
   keras::CallContext context_;
 };
 

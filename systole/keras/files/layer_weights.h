@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/engine/layer.h"
 #include "systole/keras/files/options.h"
 #include "systole/keras/files/weight_conversions.h"
-#include "systole/keras/layer.h"
 
 namespace systole::keras {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 #include "systole/keras/training/trainer.h"
 
 namespace systole::keras {

@@ -9,8 +9,8 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/keras/fields.h"
-#include "systole/keras/seed.h"
+#include "systole/keras/engine/fields.h"
+#include "systole/keras/engine/seed.h"
 
 namespace systole::keras {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/graph/api/graph.h"
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 
 namespace systole::keras {
 

@@ -9,8 +9,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/keras/engine/layer.h"
 #include "systole/keras/functions/loss.h"
-#include "systole/keras/layer.h"
 
 namespace systole::keras {
 namespace {

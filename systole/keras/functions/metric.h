@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/engine/json.h"
 #include "systole/keras/functions/loss.h"
-#include "systole/keras/json.h"
 
 namespace systole::keras {
 

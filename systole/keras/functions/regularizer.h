@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "systole/keras/engine/weight.h"
 #include "systole/keras/functions/configured.h"
-#include "systole/keras/weight.h"
 
 namespace systole::keras {
 

@@ -1,4 +1,4 @@
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/core.h"
 
 namespace systole::keras::layers {

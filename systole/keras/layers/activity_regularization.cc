@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/core.h"
 
 namespace systole::keras::layers {

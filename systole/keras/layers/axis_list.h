@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/graph/lowering/axes.h"
-#include "systole/keras/fields.h"
+#include "systole/keras/engine/fields.h"
 
 namespace systole::keras {
 

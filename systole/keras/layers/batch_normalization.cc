@@ -5,7 +5,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/op_error.h"
 #include "systole/graph/lowering/dtype_class.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/replicas.h"

@@ -2,7 +2,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/recurrent_layer.h"
 #include "systole/keras/layers/wrappers.h"
 

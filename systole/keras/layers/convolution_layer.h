@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/convolution.h"
 #include "systole/keras/layers/spatial.h"
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/engine/input_shape.h"
+#include "systole/keras/engine/layer.h"
 #include "systole/keras/functions/activation.h"
 #include "systole/keras/functions/constraint.h"
 #include "systole/keras/functions/initializer.h"
 #include "systole/keras/functions/regularizer.h"
-#include "systole/keras/input_shape.h"
-#include "systole/keras/layer.h"
 
 namespace systole::keras::layers {
 

@@ -2,7 +2,7 @@
 #include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/core.h"
 
 namespace systole::keras::layers {

@@ -1,5 +1,5 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/advanced_activations.h"
 
 namespace systole::keras::layers {

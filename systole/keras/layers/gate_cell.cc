@@ -4,7 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/recurrent_dropout.h"
 
 namespace systole::keras::layers {

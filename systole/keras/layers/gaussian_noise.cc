@@ -1,9 +1,9 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/keras/layers/noise.h"
-#include "systole/keras/seed.h"
 
 namespace systole::keras::layers {
 namespace {

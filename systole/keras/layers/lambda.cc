@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 namespace systole::keras::layers {
 namespace {

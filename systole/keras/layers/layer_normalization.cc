@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/op_error.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 
 namespace systole::keras::layers {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/layer_class.h"
 #include "systole/keras/testing/grid.h"
 
 namespace systole::keras::layers::testing {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/merge.h"
 
 namespace systole::keras::layers {

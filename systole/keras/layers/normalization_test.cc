@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/testing/layer_checks.h"
 
 namespace systole::keras {

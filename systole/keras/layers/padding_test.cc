@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/layer_class.h"
 #include "systole/keras/testing/grid.h"
 
 namespace systole::keras {

@@ -1,7 +1,7 @@
 #include "systole/keras/layers/pooling.h"
 
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/spatial.h"
 
 namespace systole::keras::layers {

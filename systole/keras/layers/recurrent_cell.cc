@@ -5,7 +5,7 @@
 #include "systole/base/error.h"
 #include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 namespace systole::keras::layers {
 

@@ -6,7 +6,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/seed.h"
+#include "systole/keras/engine/seed.h"
 
 namespace systole::keras::layers {
 

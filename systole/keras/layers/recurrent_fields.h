@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/recurrent_layer.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "systole/graph/api/graph.h"
-#include "systole/keras/fields.h"
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/fields.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras::layers {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/recurrent.h"
 
 namespace systole::keras::layers {

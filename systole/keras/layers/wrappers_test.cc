@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/layer_class.h"
 #include "systole/keras/layers/testing/recurrent_reference.h"
 #include "systole/keras/models/serialization.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 namespace systole::keras {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/layer_class.h"
 
 namespace systole::keras {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/functions/activation.h"
-#include "systole/keras/layer_class.h"
 #include "systole/keras/models/config_upgrade.h"
 
 namespace systole::keras {

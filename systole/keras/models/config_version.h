@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 
 namespace systole::keras {
 

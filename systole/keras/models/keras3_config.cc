@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "systole/base/log.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/functions/activation.h"
-#include "systole/keras/layer_class.h"
 #include "systole/keras/models/keras3_nodes.h"
 
 namespace systole::keras {

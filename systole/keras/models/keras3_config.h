@@ -1,7 +1,7 @@
 // Models as Keras 3 writes them into archives: config.json of .keras files.
 #pragma once
 
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 #include "systole/keras/models/network.h"
 
 namespace systole::keras {

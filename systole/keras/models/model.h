@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
+#include "systole/keras/engine/layer.h"
 #include "systole/keras/files/options.h"
-#include "systole/keras/layer.h"
 #include "systole/keras/models/network.h"
 #include "systole/keras/training/fit_options.h"
 #include "systole/keras/training/history.h"

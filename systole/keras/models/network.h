@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/models/network.h"
 
 namespace systole::keras {

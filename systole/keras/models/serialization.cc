@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 #include "systole/keras/models/config_upgrade.h"
 #include "systole/keras/models/config_version.h"
 #include "systole/keras/models/keras3_nodes.h"

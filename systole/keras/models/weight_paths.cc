@@ -3,8 +3,7 @@
 namespace systole::keras {
 namespace {
 
-void add_weight_paths(const LayerDefinition& layer, const std::string& scope,
-                      std::unordered_map<const Weight*, std::string>& paths) {
+void add_weight_paths(const LayerDefinition& layer, const std::string& scope, WeightNames& paths) {
   for (const WeightPtr& weight : layer.own_weights()) {
     paths.emplace(weight.get(), scope + weight->name());
   }
@@ -15,8 +14,8 @@ void add_weight_paths(const LayerDefinition& layer, const std::string& scope,
 
 }  // namespace
 
-std::unordered_map<const Weight*, std::string> weight_paths(const LayerDefinition& model) {
-  std::unordered_map<const Weight*, std::string> paths;
+WeightNames weight_paths(const LayerDefinition& model) {
+  WeightNames paths;
   add_weight_paths(model, "", paths);
   return paths;
 }

@@ -8,8 +8,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/indexed_slices.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/keras/optimizers/optimizer_class.h"
-#include "systole/keras/seed.h"
 
 namespace systole::keras {
 

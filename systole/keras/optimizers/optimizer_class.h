@@ -16,7 +16,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
-#include "systole/keras/fields.h"
+#include "systole/keras/engine/fields.h"
 #include "systole/keras/optimizers/optimizer.h"
 
 namespace systole::keras {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "systole/base/thread_pool.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/keras/preprocessing/image.h"
-#include "systole/keras/seed.h"
 
 namespace systole::keras::preprocessing::image {
 

@@ -1,7 +1,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 #include "systole/keras/preprocessing/text.h"
 
 namespace systole::keras::preprocessing::text {

@@ -4,7 +4,7 @@
 
 #include "systole/base/log.h"
 #include "systole/io/http/http_client.h"
-#include "systole/keras/json.h"
+#include "systole/keras/engine/json.h"
 #include "systole/keras/training/callbacks.h"
 
 namespace systole::keras::callbacks {

@@ -7,9 +7,8 @@
 #include "systole/base/log.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/gradients/gradients.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/keras/models/weight_paths.h"
-#include "systole/keras/seed.h"
 #include "systole/keras/training/step_values.h"
 #include "systole/runtime/mpi_collective.h"
 #include "systole/train/example_mask.h"
@@ -18,6 +17,8 @@
 
 namespace systole::keras {
 namespace {
+
+constexpr uint64_t kNoVersion = ~uint64_t{0};
 
 std::string program_key(Phase phase, const Trainer::BatchShape& shape) {
   std::string key =
@@ -65,28 +66,15 @@ void warn_of_changed_trainable(const ModelDefinition& model, const CollectedTrai
            model.name());
 }
 
-void collect_layers(const LayerDefinition& layer, TrainableLayers& layers) {
-  layers.emplace(&layer, layer.trainable());
-  for (const auto& inner : layer.sublayers()) collect_layers(*inner, layers);
-}
-
 }  // namespace
-
-std::shared_ptr<const CollectedTrainable> collect_trainable(const ModelDefinition& model) {
-  const bool known = model.is_graph_network() ? !model.input_types().empty() : model.built();
-  if (!known) return nullptr;
-  auto collected = std::make_shared<CollectedTrainable>();
-  collected->weights = model.trainable_weights();
-  collect_layers(model, collected->layers);
-  return collected;
-}
 
 Trainer::Trainer(ModelDefinition& model, CompileOptions options, Placement placement,
                  std::shared_ptr<const CollectedTrainable> trainable)
     : model_(model),
       options_(std::move(options)),
       placement_(std::move(placement)),
-      trainable_(std::move(trainable)) {
+      trainable_(std::move(trainable)),
+      weights_(bind_weights([this] { return weight_paths(model_); })) {
   graph_.set_seed(0x6b65726173);  // draws are seeded by the layers; the session's state counts them
   session_ = std::make_unique<Session>(placement_.target, SessionConfig{.graph = &graph_});
 }
@@ -98,69 +86,13 @@ Trainer::~Trainer() {
   }
 }
 
-// Does not depend on the order in which programs are built.
-std::string Trainer::variable_name(const Weight& weight) {
-  if (!paths_.contains(&weight)) paths_ = weight_paths(model_);
-  const auto it = paths_.find(&weight);
-  return it != paths_.end() ? it->second : "optimizer/" + weight.name();
-}
-
-Variable Trainer::variable_of(const WeightPtr& weight) {
-  const auto [it, added] = index_of_.emplace(weight.get(), held_.size());
-  if (added) {
-    const NameScope top("");
-    const Variable variable(zeros(weight->shape(), weight->type().dtype),
-                            {.name = variable_name(*weight), .trainable = weight->trainable()});
-    held_.push_back({.weight = weight, .variable = variable});
-  }
-  return held_[it->second].variable;
-}
-
-void Trainer::build_updates(CallContext& context, const Output& loss) {
-  if (!options_.optimizer) {
-    throw make_error(Code::failed_precondition,
-                     "You must compile your model before training, with an optimizer.");
-  }
-  const std::vector<WeightPtr>& weights = trainable_->weights;
-  if (weights.empty()) {
-    throw invalid_argument(
-        "model '{}': got no trainable weights, expected at least one to train: {}", model_.name(),
-        model_.weights().empty() ? "its layers have no weights"
-                                 : "all of its layers were frozen (trainable = false) when it was "
-                                   "compiled");
-  }
-  std::vector<Output> values;
-  for (const WeightPtr& weight : weights) values.push_back(context.value(weight));
-  const std::vector<Output> gradients = systole::gradients({loss}, values);
-  std::vector<Parameter> parameters;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (!gradients[i].valid()) continue;
-    parameters.push_back({weights[i], replica_sum_of_gradient(gradients[i])});
-  }
-  if (parameters.empty()) {
-    throw invalid_argument(
-        "No gradients provided for any variable: the loss depends on none of {} "
-        "trainable weights",
-        weights.size());
-  }
-  options_.optimizer->add_updates(context, parameters);
-}
-
-// Testing and predicting change nothing but the states of stateful layers.
-void Trainer::add_targets(Program& program, const CallContext& context, Phase phase) {
-  for (const auto& [weight, variable] : context.bindings()) {
-    if (!index_of_.emplace(weight.get(), held_.size()).second) continue;
-    held_.push_back({.weight = weight, .variable = variable});
-  }
-  for (const CallContext::Effect& effect : context.operations()) {
-    program.targets.push_back(effect.operation);
-    program.updated.insert(program.updated.end(), effect.changed.begin(), effect.changed.end());
-  }
-  for (const CallContext::Update& update : context.updates()) {
-    if (phase != Phase::train && !update.state) continue;
-    program.targets.emplace_back(variable_of(update.weight).assign(update.value));
-    program.updated.push_back(update.weight);
-  }
+void Trainer::add_targets(Program& program, CallContext& context, const Output& loss) {
+  StepEffects effects = loss.valid() ? build_train_op(context, weights_, model_, options_.optimizer,
+                                                      trainable_->weights, loss)
+                                     : effects_of(context, weights_, /*training=*/false);
+  program.targets.insert(program.targets.end(), effects.operations.begin(),
+                         effects.operations.end());
+  program.updated = std::move(effects.changed);
 }
 
 Output Trainer::running_value(Program& program, const std::string& name, const Output& sum,
@@ -212,14 +144,15 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   set_example_mask(mask);
 
   CallContext context(
-      phase == Phase::train, [this](const WeightPtr& weight) { return variable_of(weight); },
+      phase == Phase::train,
+      [this](const WeightPtr& weight) { return weights_.variable_of(weight); },
       placement_.replicas);
   if (trainable_) context.set_trainable_layers(trainable_->layers);
   const std::vector<Output> outputs = model_.apply(context, x);
   if (!trainable_) trainable_ = collect_trainable(model_);
   if (phase == Phase::predict) {
     program.fetches = outputs;
-    add_targets(program, context, phase);
+    add_targets(program, context, {});
     return program;
   }
   const auto targets = program.inputs.begin() + static_cast<std::ptrdiff_t>(shape.x.size());
@@ -233,8 +166,7 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
       placement_.replicas, [&](const std::string& name, const Output& sum, const Output& weight) {
         return running_value(program, name, sum, weight);
       });
-  if (phase == Phase::train) build_updates(context, values.loss());
-  add_targets(program, context, phase);
+  add_targets(program, context, phase == Phase::train ? values.loss() : Output());
   for (Output& value : values.values) value = replica_sum(value);
   program.fetches = {stack(values.values)};
   metrics_names_ = std::move(values.names);
@@ -264,15 +196,16 @@ StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
 
 void Trainer::upload() {
   std::vector<WeightPtr> all;
-  for (const Held& held : held_) all.push_back(held.weight);
+  for (const WeightBindings::Bound& bound : weights_.all()) all.push_back(bound.weight);
   initialize(all);
+  versions_.resize(all.size(), kNoVersion);
   std::vector<Variable> variables;
   std::vector<Tensor> values;
-  for (Held& held : held_) {
-    if (held.version == held.weight->version()) continue;
-    values.push_back(held.weight->value().clone());
-    variables.push_back(held.variable);
-    held.version = held.weight->version();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (versions_[i] == all[i]->version()) continue;
+    values.push_back(all[i]->value().clone());
+    variables.push_back(weights_.all()[i].variable);
+    versions_[i] = all[i]->version();
   }
   if (!variables.empty()) StepLoop::set_variables(*session_, variables, std::move(values));
 }
@@ -284,7 +217,7 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
   loop.run(inputs, steps);
   for (const WeightPtr& weight : programs_.at(program_key(phase, shape)).updated) {
     weight->hold(this);
-    held_[index_of_.at(weight.get())].version = weight->version();
+    versions_[weights_.index_of(*weight)] = weight->version();
   }
   return loop.results();
 }
@@ -303,7 +236,7 @@ std::unique_ptr<hlo::Module> Trainer::inference_module(const std::vector<TensorT
 
 std::vector<Variable> Trainer::variables() const {
   std::vector<Variable> variables;
-  for (const Held& held : held_) variables.push_back(held.variable);
+  for (const WeightBindings::Bound& bound : weights_.all()) variables.push_back(bound.variable);
   for (const auto& [name, pair] : metric_sums_) {
     variables.push_back(pair.first);
     variables.push_back(pair.second);
@@ -312,16 +245,18 @@ std::vector<Variable> Trainer::variables() const {
 }
 
 void Trainer::take_over_weights() {
-  for (Held& held : held_) {
-    held.weight->hold(this);
-    held.version = held.weight->version();
+  versions_.resize(weights_.all().size(), kNoVersion);
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    const WeightPtr& weight = weights_.all()[i].weight;
+    weight->hold(this);
+    versions_[i] = weight->version();
   }
 }
 
 void Trainer::release_weights() {
-  for (Held& held : held_) {
-    if (held.weight->holder() != this) continue;
-    held.weight->take(session_->variable_value(held.variable).clone());
+  for (const WeightBindings::Bound& bound : weights_.all()) {
+    if (bound.weight->holder() != this) continue;
+    bound.weight->take(session_->variable_value(bound.variable).clone());
   }
 }
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
@@ -17,6 +16,7 @@
 #include "systole/keras/models/network.h"
 #include "systole/keras/optimizers/optimizer.h"
 #include "systole/keras/training/arrays.h"
+#include "systole/keras/training/train_op.h"
 #include "systole/session/session.h"
 #include "systole/session/step_loop.h"
 
@@ -100,15 +100,6 @@ struct Placement {
 
 enum class Phase : uint8_t { train, test, predict };
 
-// What compile() found trainable; layers that are frozen later are trained still. (Keras's
-// _collected_trainable_weights.) Shared by the trainers of a model.
-struct CollectedTrainable {
-  std::vector<WeightPtr> weights;
-  TrainableLayers layers;
-};
-// Null where the model's weights are not made yet.
-std::shared_ptr<const CollectedTrainable> collect_trainable(const ModelDefinition& model);
-
 // A program's inputs for K steps: [replicas, K, batch, ...] each, in the order x, y, sample
 // weights, example mask.
 class Trainer : public WeightHolder {
@@ -172,11 +163,9 @@ class Trainer : public WeightHolder {
     std::unique_ptr<StepLoop> loop;
   };
 
-  Variable variable_of(const WeightPtr& weight);
   Program build(Phase phase, const BatchShape& shape);
-  void build_updates(CallContext& context, const Output& loss);
-  void add_targets(Program& program, const CallContext& context, Phase phase);
-  std::string variable_name(const Weight& weight);
+  // Adds the program's operations; `loss`: invalid where it does not train.
+  void add_targets(Program& program, CallContext& context, const Output& loss);
   // The value of a metric as an object: the sums over all steps, divided. Adds to the sums.
   Output running_value(Program& program, const std::string& name, const Output& sum,
                        const Output& weight);
@@ -190,14 +179,9 @@ class Trainer : public WeightHolder {
   std::map<std::string, std::pair<Variable, Variable>> metric_sums_;  // total and count, by name
   Graph graph_;
   std::unique_ptr<Session> session_;
-  struct Held {
-    WeightPtr weight;
-    Variable variable;
-    uint64_t version = ~uint64_t{0};  // of the value that the session has
-  };
-  std::vector<Held> held_;
-  std::unordered_map<const Weight*, size_t> index_of_;
-  std::unordered_map<const Weight*, std::string> paths_;
+  WeightBindings weights_;
+  // Of each weight of weights_, the version of the value that the session has.
+  std::vector<uint64_t> versions_;
   std::map<std::string, Program> programs_;
 };
 

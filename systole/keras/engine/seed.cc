@@ -1,11 +1,11 @@
-#include "systole/keras/seed.h"
+#include "systole/keras/engine/seed.h"
 
 #include <random>
 #include <string>
 
 #include "systole/base/random.h"
 #include "systole/graph/api/graph.h"
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/keras/weight.h"
+#include "systole/keras/engine/weight.h"
 
 #include <utility>
 

@@ -1,9 +1,9 @@
-#include "systole/keras/call_context.h"
+#include "systole/keras/engine/call_context.h"
 
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 

@@ -1,4 +1,4 @@
-#include "systole/keras/layer_class.h"
+#include "systole/keras/engine/layer_class.h"
 
 #include <algorithm>
 #include <map>

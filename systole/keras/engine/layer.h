@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "systole/graph/api/graph.h"
-#include "systole/keras/call_context.h"
-#include "systole/keras/json.h"
-#include "systole/keras/weight.h"
+#include "systole/keras/engine/call_context.h"
+#include "systole/keras/engine/json.h"
+#include "systole/keras/engine/weight.h"
 
 namespace systole::keras {
 

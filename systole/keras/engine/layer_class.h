@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/keras/fields.h"
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/fields.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 

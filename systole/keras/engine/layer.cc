@@ -1,4 +1,4 @@
-#include "systole/keras/layer.h"
+#include "systole/keras/engine/layer.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,8 +9,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/where_scope.h"
-#include "systole/keras/layer_class.h"
-#include "systole/keras/seed.h"
+#include "systole/keras/engine/layer_class.h"
+#include "systole/keras/engine/seed.h"
 #include "systole/train/example_mask.h"
 
 namespace systole::keras {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "systole/graph/api/variable.h"
-#include "systole/keras/weight.h"
+#include "systole/keras/engine/weight.h"
 
 namespace systole::keras {
 
