@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include "systole/base/trace.h"
@@ -172,7 +173,9 @@ StackedSteps StepFeed::Impl::first_steps(const StepStack& stack, int64_t steps) 
   StackedSteps result{.types = stack.types(), .stacks = stack.buffers(), .steps = steps};
   for (int64_t step = 0; step < steps; ++step) {
     result.in_replica = stack.examples(step);
-    for (const int64_t count : result.in_replica) result.examples += count;
+    result.in_step.push_back(
+        std::accumulate(result.in_replica.begin(), result.in_replica.end(), int64_t{0}));
+    result.examples += result.in_step.back();
   }
   return result;
 }

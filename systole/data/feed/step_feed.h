@@ -21,6 +21,7 @@ struct StackedSteps {
                                   // the example mask, where batches are filled up
   int64_t steps = 0;              // the number of filled steps, at most K
   int64_t examples = 0;           // without padding
+  std::vector<int64_t> in_step;   // of each step
   std::vector<int64_t> in_replica;  // of each replica in the last step
   double waited_seconds = 0;        // by this call of next()
 };

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "systole/base/log.h"
@@ -9,6 +8,7 @@
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/signals.h"
+#include "systole/train/loop/step_driver.h"
 #include "systole/train/loop/train_loop.h"
 #include "systole/train/loop/train_summaries.h"
 #include "systole/train/loop/watchdog.h"
@@ -34,7 +34,7 @@ std::vector<Operation> updates_of(const estimator::Model& model) {
 
 // One pass over the input. evaluate() makes it; a thread that may be abandoned runs it, so it owns
 // what it uses.
-struct EvaluationPass {
+struct EvaluationPass : train::StepListener, train::StepInput {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   std::optional<train::HookRunner> hooks;
@@ -53,16 +53,27 @@ struct EvaluationPass {
 
  private:
   void make_runner(int64_t steps);
-  int64_t steps_after(int64_t done) const;
-  std::vector<Tensor> launch(const data::StackedSteps& batches, Heartbeat& heartbeat);
+  // Of the driver:
+  std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override {
+    return filled_up(feed->next(steps, ahead));
+  }
+  std::string advice() const override { return feed->report().advice(); }
+  int64_t position() const override { return done; }
+  bool goes_on() override;
+  int64_t launch_limit(int64_t after) override;
+  bool after_launch(const train::StepLaunch& launch) override;
+
+  // Returns the values for hooks.
+  std::vector<Tensor> note_results(const train::StepLaunch& launch);
   // `mean`: the mean loss of all batches so far, one value for each replica.
   void check_loss(const Tensor& mean, const data::StackedSteps& batches);
-  bool has_others() const { return processes != nullptr && processes->size() > 1; }
-  // Returns the least number that a process gives.
-  int64_t agreed(int64_t own) const;
   // The batches of this process, filled up to as many as another has; nullopt at the end of all.
   std::optional<data::StackedSteps> filled_up(std::optional<data::StackedSteps> batches) const;
   bool calls_host() const { return static_cast<bool>(built->model.spec.host_call); }
+
+  std::optional<train::StepDriver> driver;
+  std::optional<estimator::EndlessInputWarning> endless;
+  Heartbeat* heartbeat = nullptr;  // of run()
 };
 
 // Keeps an existing runner if its fetches and the steps of a launch are the same.
@@ -91,9 +102,8 @@ void EvaluationPass::make_runner(int64_t steps) {
                                             .bf16_products = precision == Precision::tpu});
 }
 
-// Batches of the launch after `done`.
-int64_t EvaluationPass::steps_after(int64_t done) const {
-  return std::min({launch_steps, hooks->steps_to_next_run(global_step), limit - done});
+int64_t EvaluationPass::launch_limit(int64_t after) {
+  return std::min({launch_steps, hooks->steps_to_next_run(global_step), limit - done - after});
 }
 
 // The first batches that make the mean not finite are the ones to look at: it stays so. Bad input
@@ -114,26 +124,16 @@ void EvaluationPass::check_loss(const Tensor& mean, const data::StackedSteps& ba
   log_warning("{}: features and labels are in order, so it is the model that computes it", what);
 }
 
-// Returns the values for hooks.
-std::vector<Tensor> EvaluationPass::launch(const data::StackedSteps& batches,
-                                           Heartbeat& heartbeat) {
-  const auto results =
-      heartbeat.launch(done, batches.steps, [&] { return built->runner->run(batches); });
+std::vector<Tensor> EvaluationPass::note_results(const train::StepLaunch& launch) {
   const size_t count = hooks->fetches().size();
-  check_loss(results[count], batches);
-  estimator::run_host_calls(built->model.spec.host_call, results.subspan(count + 1),
+  const int64_t steps = launch.batches.steps;
+  check_loss(launch.results[count], launch.batches);
+  estimator::run_host_calls(built->model.spec.host_call, launch.results.subspan(count + 1),
                             {.first = done,
-                             .steps = batches.steps,
+                             .steps = steps,
                              .first_replica = input.layout == estimator::Layout::broadcast},
-                            heartbeat);
-  return train::hook_values(results.first(count), calls_host() ? batches.steps : 0);
-}
-
-int64_t EvaluationPass::agreed(int64_t own) const {
-  using Wait = runtime::ProcessGroup::Wait;
-  // Before the first launch a process may still open its input or compile.
-  if (has_others()) processes->take_least({&own, 1}, done > 0 ? Wait::step : Wait::rare);
-  return own;
+                            *heartbeat);
+  return train::hook_values(launch.results.first(count), calls_host() ? steps : 0);
 }
 
 // Sets the steps from `first` on to zeros, in stacks [replicas, K, ...].
@@ -170,9 +170,9 @@ data::StackedSteps empty_steps(const estimator::Input& input, int64_t max_steps)
 // Processes whose input has ended take part with batches without examples.
 std::optional<data::StackedSteps> EvaluationPass::filled_up(
     std::optional<data::StackedSteps> batches) const {
-  if (!has_others()) return batches;
+  if (!driver->has_others()) return batches;
   const int64_t own = batches ? batches->steps : 0;
-  const int64_t most = -agreed(-own);
+  const int64_t most = -driver->agreed(-own);
   if (most == 0) return std::nullopt;
   if (!batches) batches = empty_steps(input, launch_steps);
   if (own < most) clear_steps(batches->stacks, own);
@@ -180,41 +180,50 @@ std::optional<data::StackedSteps> EvaluationPass::filled_up(
   return batches;
 }
 
-void EvaluationPass::run(Heartbeat& heartbeat) {
+bool EvaluationPass::goes_on() {
+  return done >= limit || driver->agreed(hooks->before() ? 1 : 0) == 1;
+}
+
+bool EvaluationPass::after_launch(const train::StepLaunch& launch) {
+  const std::vector<Tensor> values = note_results(launch);
+  done += launch.batches.steps;
+  examples += launch.batches.examples;
+  endless->note(examples);
+  if (!hooks->after({.global_step = global_step,
+                     .steps = launch.batches.steps,
+                     .seconds = launch.seconds + launch.batches.waited_seconds,
+                     .examples = launch.batches.examples},
+                    values)) {
+    return false;
+  }
+  if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
+    throw make_error(Code::cancelled,
+                     "evaluate: metrics, got {} after {}, expected the end of the input", signal,
+                     done == 1 ? "1 batch" : fmt::format("{} batches", done));
+  }
+  return true;
+}
+
+void EvaluationPass::run(Heartbeat& watched) {
+  heartbeat = &watched;
+  // Hooks count launches: nothing but their steps and the input's size decides their length.
+  driver.emplace(train::StepDriverOptions{
+      .input = this,
+      .run = [this](const data::StackedSteps& batches) { return built->runner->run(batches); },
+      .processes = processes,
+      .launch_seconds = 0,
+      .stops_on_signals = false,
+      .work = "evaluation"});
   {
-    const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, 0, 1);
+    const Heartbeat::Visit visit(watched, Heartbeat::At::input, 0, 1);
     const int64_t bytes = feed->step_bytes();
-    launch_steps = agreed(train::launch_steps(std::min<int64_t>(limit, 32), bytes));
+    launch_steps = driver->agreed(train::launch_steps(std::min<int64_t>(limit, 32), bytes));
   }
   feed->set_max_steps(launch_steps);
   make_runner(launch_steps);
   hooks->start(*built->session, global_step);
-  estimator::EndlessInputWarning endless(has_limit);
-  while (done < limit && agreed(hooks->before() ? 1 : 0) == 1) {
-    const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = agreed(steps_after(done));
-    const auto batches = filled_up([&] {
-      const Heartbeat::Visit visit(heartbeat, Heartbeat::At::input, done, done + steps);
-      return feed->next(steps, steps_after(done + steps));
-    }());
-    if (!batches) break;
-    const std::vector<Tensor> values = launch(*batches, heartbeat);
-    done += batches->steps;
-    examples += batches->examples;
-    endless.note(examples);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    const bool goes_on = hooks->after({.global_step = global_step,
-                                       .steps = batches->steps,
-                                       .seconds = seconds.count(),
-                                       .examples = batches->examples},
-                                      values);
-    if (agreed(goes_on ? 1 : 0) == 0) break;
-    if (const char* signal = StopSignals::received(); signal != nullptr && done < limit) {
-      throw make_error(Code::cancelled,
-                       "evaluate: metrics, got {} after {}, expected the end of the input", signal,
-                       done == 1 ? "1 batch" : fmt::format("{} batches", done));
-    }
-  }
+  endless.emplace(has_limit);
+  driver->drive(*this, watched);
   hooks->end();
 }
 

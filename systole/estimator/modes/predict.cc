@@ -7,6 +7,7 @@
 #include "systole/estimator/modes/host_calls.h"
 #include "systole/estimator/modes/quantized_predictions.h"
 #include "systole/train/loop/hook_runner.h"
+#include "systole/train/loop/step_driver.h"
 #include "systole/train/loop/watchdog.h"
 
 namespace systole {
@@ -25,7 +26,7 @@ Nest<Output> selected(const Nest<Output>& predictions, const std::vector<std::st
 }
 
 // The state of a range of predictions.
-struct Predictor : std::enable_shared_from_this<Predictor> {
+struct Predictor : std::enable_shared_from_this<Predictor>, train::StepListener, train::StepInput {
   estimator::Input input;
   std::shared_ptr<estimator::BuiltModel> built;
   Nest<Output> predictions;
@@ -40,13 +41,24 @@ struct Predictor : std::enable_shared_from_this<Predictor> {
 
   std::optional<Nest<Tensor>> next();
   void next_batch();
-  // Both run on a thread that may be abandoned: in a Visit they use nothing that next() uses.
+  // The rest runs on a thread that may be abandoned: in a Visit it uses nothing that next() uses.
   struct Batch {
-    std::optional<data::StackedSteps> input;
+    bool ran = false;
+    int64_t examples = 0;
     std::vector<Tensor> seen;  // by hooks
   };
-  void read_and_run(Batch& batch, train::Heartbeat& heartbeat);
-  std::vector<Tensor> run_batch(const data::StackedSteps& batch, train::Heartbeat& heartbeat);
+  void read_and_run(Batch& into, train::Heartbeat& heartbeat);
+  std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override {
+    return feed->next(steps, ahead);
+  }
+  std::string advice() const override { return feed->report().advice(); }
+  int64_t position() const override { return batches; }
+  // One batch a call of read_and_run(); the one after it is read meanwhile.
+  int64_t launch_limit(int64_t after) override { return after > 0 || !batch->ran ? 1 : 0; }
+  bool after_launch(const train::StepLaunch& launch) override;
+  std::optional<train::StepDriver> driver;
+  Batch* batch = nullptr;  // of read_and_run()
+  train::Heartbeat* beat = nullptr;
   // A batch of one replica is returned as the model makes it: with other shapes too.
   bool takes_any_shape() const { return !single_examples && input.replicas == 1; }
   void call_host(std::span<const Tensor> fetched, train::Heartbeat& heartbeat) const;
@@ -120,58 +132,53 @@ void Predictor::call_host(std::span<const Tensor> fetched, train::Heartbeat& hea
       {.first = batches, .first_replica = input.layout == estimator::Layout::broadcast}, heartbeat);
 }
 
-// Returns the values for hooks.
-std::vector<Tensor> Predictor::run_batch(const data::StackedSteps& batch,
-                                         train::Heartbeat& heartbeat) {
-  const std::span<const Tensor> all = heartbeat.launch(
-      batches, 1, [&] { return quantized ? quantized->run(batch) : built->runner->run(batch); });
+bool Predictor::after_launch(const train::StepLaunch& launch) {
+  const data::StackedSteps& steps = launch.batches;
   const std::vector<Output> of_predictions = predictions.flatten();
-  const auto results = all.first(of_predictions.size());
-  const auto of_hooks = all.subspan(results.size(), hooks->fetches().size());
-  const int64_t rows_of_batch = batch.stacks.back().dim(2);
+  const auto results = launch.results.first(of_predictions.size());
+  const auto of_hooks = launch.results.subspan(results.size(), hooks->fetches().size());
+  const int64_t rows_of_batch = steps.stacks.back().dim(2);
   if (!takes_any_shape()) check_rows(predictions, results, rows_of_batch);
-  call_host(all.subspan(results.size() + of_hooks.size()), heartbeat);
+  call_host(launch.results.subspan(results.size() + of_hooks.size()), *beat);
   if (single_examples) {
-    for (size_t r = 0; r < batch.in_replica.size(); ++r) {
-      for (int64_t i = 0; i < batch.in_replica[r]; ++i) {
+    for (size_t r = 0; r < steps.in_replica.size(); ++r) {
+      for (int64_t i = 0; i < steps.in_replica[r]; ++i) {
         ready.push_back(example_of(predictions, results, static_cast<int64_t>(r), i));
       }
     }
-  } else if (batch.examples > 0) {
+  } else if (steps.examples > 0) {
     std::vector<Tensor> rows;
     rows.reserve(results.size());
     for (const Tensor& result : results) {
-      rows.push_back(has_rows(result, rows_of_batch) ? examples_of(result, batch.in_replica)
+      rows.push_back(has_rows(result, rows_of_batch) ? examples_of(result, steps.in_replica)
                                                      : train::of_first_replica(result).clone());
     }
     ready.push_back(pack_like(predictions, std::move(rows)));
   }
-  return train::hook_values(of_hooks, 0);
+  *batch = {.ran = true, .examples = steps.examples, .seen = train::hook_values(of_hooks, 0)};
+  return true;
 }
 
-void Predictor::read_and_run(Batch& batch, train::Heartbeat& heartbeat) {
-  {
-    const train::Heartbeat::Visit visit(heartbeat, train::Heartbeat::At::input, batches,
-                                        batches + 1);
-    batch.input = feed->next(1, 1);
-  }
-  if (batch.input) batch.seen = run_batch(*batch.input, heartbeat);
+void Predictor::read_and_run(Batch& into, train::Heartbeat& heartbeat) {
+  batch = &into;
+  beat = &heartbeat;
+  driver->drive(*this, heartbeat);
 }
 
 void Predictor::next_batch() {
   const auto start = std::chrono::steady_clock::now();
-  const auto batch = std::make_shared<Batch>();
+  const auto next_one = std::make_shared<Batch>();
   ended = true;  // also after an error, as a generator is; a thread may still be in the input
   if (hooks->before()) {
-    thread->run([self = shared_from_this(), batch](train::Heartbeat& heartbeat) {
-      self->read_and_run(*batch, heartbeat);
+    thread->run([self = shared_from_this(), next_one](train::Heartbeat& heartbeat) {
+      self->read_and_run(*next_one, heartbeat);
     });
   }
-  if (batch->input) {
+  if (next_one->ran) {
     ++batches;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    ended = !hooks->after(
-        {.steps = 1, .seconds = seconds.count(), .examples = batch->input->examples}, batch->seen);
+    ended = !hooks->after({.steps = 1, .seconds = seconds.count(), .examples = next_one->examples},
+                          next_one->seen);
   }
   if (ended) hooks->end();
 }
@@ -237,6 +244,16 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
                                    .max_steps = 1,
                                    .bf16_products = config.tpu_config.precision == Precision::tpu});
   }
+  predictor->driver.emplace(train::StepDriverOptions{
+      .input = predictor.get(),
+      .run =
+          [predictor = predictor.get()](const data::StackedSteps& batches) {
+            return predictor->quantized ? predictor->quantized->run(batches)
+                                        : predictor->built->runner->run(batches);
+          },
+      .launch_seconds = 0,
+      .stops_on_signals = false,
+      .work = "predict"});
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };
   return range;

@@ -126,29 +126,20 @@ std::optional<Element> BatchFeed::pull() {
   }
 }
 
-BatchStack BatchFeed::stack_of(const data::StackedSteps& steps) {
+// The types of the last stack.
+void BatchFeed::set_shape(const std::vector<TensorType>& types) {
   size_t at = 0;
-  for (auto* const types : {&shape_.x, &shape_.y, &shape_.weights}) {
-    for (TensorType& type : *types) type = steps.types[at++];
+  for (auto* const of_shape : {&shape_.x, &shape_.y, &shape_.weights}) {
+    for (TensorType& type : *of_shape) type = types[at++];
   }
-  stacks_ = steps.stacks;
-  BatchStack stack{.inputs = stacks_, .steps = steps.steps};
-  const std::span<const float> mask = std::as_const(stacks_.back()).data<float>();
-  const int64_t capacity = stacks_.back().dim(1);
-  for (int64_t step = 0; step < steps.steps; ++step) {
-    int64_t count = 0;
-    for (int64_t r = 0; r < replicas_; ++r) {
-      const auto rows = mask.subspan(static_cast<size_t>((r * capacity + step) * rows_),
-                                     static_cast<size_t>(rows_));
-      count += std::ranges::count(rows, 1.0F);
-    }
-    stack.examples.push_back(count);
-  }
-  return stack;
 }
 
-std::optional<BatchStack> BatchFeed::next(int64_t steps, int64_t ahead) {
-  stacks_.clear();
+std::string BatchFeed::advice() const {
+  return "Give a data set prefetch() at its end, or make the generator, the Sequence or the "
+         "functions of its map() cheaper.";
+}
+
+std::optional<data::StackedSteps> BatchFeed::next(int64_t steps, int64_t ahead) {
   begun_ = true;
   while (true) {
     if (feed_ == nullptr) {
@@ -157,8 +148,9 @@ std::optional<BatchStack> BatchFeed::next(int64_t steps, int64_t ahead) {
       if (pending_->examples() > rows_ * replicas_) set_first(*pending_);
       start();
     }
-    if (const std::optional<data::StackedSteps> stacked = feed_->next(steps, ahead)) {
-      return stack_of(*stacked);
+    if (std::optional<data::StackedSteps> stacked = feed_->next(steps, ahead)) {
+      set_shape(stacked->types);
+      return stacked;
     }
     feed_.reset();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

@@ -4,33 +4,26 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "systole/data/feed/step_feed.h"
 #include "systole/keras/training/batch_source.h"
 #include "systole/keras/training/trainer.h"
+#include "systole/train/loop/step_driver.h"
 
 namespace systole::keras {
-
-// The stacked batches of a launch, for Trainer::run().
-struct BatchStack {
-  std::span<const Tensor> inputs;
-  int64_t steps = 0;
-  std::vector<int64_t> examples;  // of each step
-};
 
 // A StepFeed over a BatchSource. The rows of a batch are cut into equal consecutive parts, one a
 // replica; a short batch is filled up with copies of its last row, which the example mask gives
 // weight 0. A batch that is larger than all before begins a stack of its own, and so does one with
 // other sizes in further axes: its batch_shape() is new. Used by one thread.
-class BatchFeed {
+class BatchFeed : public train::StepInput {
  public:
   // Reads the first batch. `max_steps`: of one launch; 0: as many as make the cost of a launch
   // small. `source` outlives it. Errors: those of the source; INVALID_ARGUMENT when it is empty.
   BatchFeed(BatchSource& source, int64_t replicas, int64_t max_steps);
-  ~BatchFeed();
+  ~BatchFeed() override;
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
 
@@ -44,13 +37,14 @@ class BatchFeed {
   // The next batches, up to `steps`; valid until the next call. `ahead`: how many the next call
   // will ask for; they are read meanwhile (0: none). nullopt: as BatchSource::next(). Errors: those
   // of the source, after the batches before them.
-  std::optional<BatchStack> next(int64_t steps, int64_t ahead);
+  std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override;
+  std::string advice() const override;
 
  private:
   void set_first(const Arrays& batch);
   void start();
   std::optional<Element> pull();
-  BatchStack stack_of(const data::StackedSteps& steps);
+  void set_shape(const std::vector<TensorType>& types);
 
   BatchSource& source_;
   int64_t replicas_;
@@ -67,7 +61,6 @@ class BatchFeed {
   bool ended_ = false;
   std::exception_ptr error_;
 
-  std::vector<Tensor> stacks_;
   std::unique_ptr<data::StepFeed> feed_;  // last: its thread ends first
 };
 

@@ -218,7 +218,10 @@ TEST_F(FitCallbacksTest, ALossThatIsNoNumberIsSaid) {
   x_.data<float>()[3] = std::nanf("");
   const History history = fit(make_model(), {}, 2);
   EXPECT_THAT(log.messages(),
-              ::testing::Contains(HasSubstr("fit: the loss is nan from batch")).Times(1));
+              ::testing::Contains(::testing::AllOf(HasSubstr("fit: the loss is nan from batch"),
+                                                   HasSubstr("; the input has nan at"),
+                                                   HasSubstr(" of x in step ")))
+                  .Times(1));
   EXPECT_EQ(values_text(make_logs({"loss"}, {-std::nan("")})), " - loss: nan");
 }
 

@@ -7,32 +7,52 @@
 #include "systole/data/feed/step_stack.h"
 #include "systole/keras/training/fit.h"
 #include "systole/keras/training/logs.h"
-#include "systole/keras/training/pace.h"
 #include "systole/keras/training/progress_bar.h"
 #include "systole/keras/training/running_means.h"
 #include "systole/train/loop/signals.h"
+#include "systole/train/loop/step_driver.h"
 
 namespace systole::keras {
 namespace {
 
-// Calls `run` with the stacks of an epoch, until a signal comes.
-void for_each_stack(BatchFeed& feed, const std::function<void(const BatchStack&)>& run) {
-  const StopSignals signals;
-  Pace pace;
-  const std::optional<int64_t> steps = feed.source().steps();
-  for (int64_t step = 0; !steps || step < *steps;) {
-    const int64_t most = feed.batch_shape().max_steps;
-    const auto fit_in = [&](int64_t from) {
-      return std::min(pace.steps(most), steps ? *steps - from : most);
-    };
-    const int64_t wanted = fit_in(step);
-    const std::optional<BatchStack> stack = feed.next(wanted, fit_in(step + wanted));
-    if (!stack) return;
-    pace.time(stack->steps, [&] { run(*stack); });
-    step += stack->steps;
-    if (StopSignals::received() != nullptr) return;
+// An evaluation or a prediction: an epoch of launches, until a signal comes.
+class Pass : public train::StepListener {
+ public:
+  using Report = std::function<void(const data::StackedSteps&, std::span<const Tensor> results)>;
+
+  Pass(Trainer& trainer, Phase phase, BatchFeed& feed, Report report)
+      : feed_(feed),
+        report_(std::move(report)),
+        driver_({.input = &feed,
+                 .run =
+                     [&trainer, &feed, phase](const data::StackedSteps& batches) {
+                       return trainer.run(phase, feed.batch_shape(), batches.stacks, batches.steps);
+                     },
+                 .work = phase == Phase::test ? "evaluate" : "predict"}) {}
+
+  void run() {
+    const StopSignals signals;
+    train::Heartbeat heartbeat(0);
+    driver_.drive(*this, heartbeat);
   }
-}
+  int64_t position() const override { return done_; }
+  int64_t launch_limit(int64_t after) override {
+    const int64_t most = feed_.batch_shape().max_steps;
+    const std::optional<int64_t> steps = feed_.source().steps();
+    return steps ? std::min(most, *steps - done_ - after) : most;
+  }
+  bool after_launch(const train::StepLaunch& launch) override {
+    done_ += launch.batches.steps;
+    report_(launch.batches, launch.results);
+    return true;
+  }
+
+ private:
+  BatchFeed& feed_;
+  Report report_;
+  int64_t done_ = 0;
+  train::StepDriver driver_;
+};
 
 ProgressBar bar_of(const BatchSource& source, bool counts_examples) {
   return counts_examples ? ProgressBar(stdout, source.examples(), "sample")
@@ -48,17 +68,16 @@ Scores run_evaluate(Trainer& trainer, BatchFeed& feed, int verbose, bool counts_
   RunningMeans means(trainer.running_metrics());
   ProgressBar bar = bar_of(feed.source(), counts_examples);
   int64_t done = 0;
-  for_each_stack(feed, [&](const BatchStack& stack) {
-    const std::span<const Tensor> results =
-        trainer.run(Phase::test, feed.batch_shape(), stack.inputs, stack.steps);
+  Pass pass(trainer, Phase::test, feed, [&](const auto& stack, std::span<const Tensor> results) {
     const size_t stride = names.size() * static_cast<size_t>(trainer.placement().replicas);
     for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
-      means.add(results[0].data<float>().subspan(i * stride, names.size()), stack.examples[i]);
+      means.add(results[0].data<float>().subspan(i * stride, names.size()), stack.in_step[i]);
     }
     done += stack.steps;
     if (verbose != 1) return;
     bar.update(counts_examples ? means.examples() : done, make_logs(names, means.means()));
   });
+  pass.run();
   if (verbose == 1) bar.finish(make_logs(names, means.means()));
   return {names, means.means()};
 }
@@ -68,12 +87,12 @@ std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, int verbose,
   RowCollector collector(feed.source().examples());
   ProgressBar bar = bar_of(feed.source(), counts_examples);
   int64_t done = 0;
-  for_each_stack(feed, [&](const BatchStack& stack) {
-    collector.add(trainer.run(Phase::predict, feed.batch_shape(), stack.inputs, stack.steps),
-                  stack.examples);
-    for (const int64_t examples : stack.examples) done += counts_examples ? examples : 1;
+  Pass pass(trainer, Phase::predict, feed, [&](const auto& stack, std::span<const Tensor> results) {
+    collector.add(results, stack.in_step);
+    done += counts_examples ? stack.examples : stack.steps;
     if (verbose == 1) bar.update(done, {});
   });
+  pass.run();
   if (verbose == 1) bar.finish({});
   return collector.take();
 }

@@ -11,11 +11,12 @@
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/keras/training/backup.h"
-#include "systole/keras/training/pace.h"
 #include "systole/keras/training/progress_bar.h"
 #include "systole/keras/training/running_means.h"
 #include "systole/profile/triggers.h"
+#include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"
+#include "systole/train/loop/step_driver.h"
 
 namespace systole::keras {
 namespace {
@@ -56,7 +57,7 @@ Scores run_validation(ModelDefinition& model, Trainer& trainer, BatchFeed& feed)
   return scores;
 }
 
-class FitRun {
+class FitRun : public train::StepListener {
  public:
   explicit FitRun(const FitRunOptions& run)
       : run_(run), trainer_(run.trainer), options_(run.options), steps_(run.train->steps()) {}
@@ -89,6 +90,8 @@ class FitRun {
   }
 
  private:
+  using End = train::StepDriver::End;
+
   static bool interrupted() { return StopSignals::received() != nullptr; }
 
   void open_backup() {
@@ -136,6 +139,15 @@ class FitRun {
     const int64_t replicas = trainer_.placement().replicas;
     feed_.emplace(*run_.train, replicas, each ? 1 : 0);
     trainer_.prepare(Phase::train, feed_->batch_shape());
+    driver_.emplace(train::StepDriverOptions{
+        .input = &*feed_,
+        .run =
+            [this](const data::StackedSteps& batches) {
+              return trainer_.run(Phase::train, feed_->batch_shape(), batches.stacks,
+                                  batches.steps);
+            },
+        .runs_what_was_read = backup_.has_value(),  // which has the position of the input
+        .work = "fit"});
     if (run_.validation != nullptr) {
       validation_feed_.emplace(*run_.validation, replicas, 0);
       trainer_.prepare(Phase::test, validation_feed_->batch_shape());
@@ -222,6 +234,7 @@ class FitRun {
   // Returns false if a signal came before its end.
   bool run_epoch() {
     ProgressBar bar = make_bar();
+    bar_ = &bar;
     const std::string title = fmt::format("Epoch {}/{}", epoch_ + 1, options_.epochs);
     if (options_.verbose == 2 || (options_.verbose == 1 && bar.terminal())) {
       fmt::print("{}\n", title);
@@ -231,29 +244,27 @@ class FitRun {
       means_.emplace(trainer_.running_metrics());
       for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_begin(epoch_);
     }
-    bool more = !input_done_;
-    while (more && !stop_ && (!steps_ || step_ < *steps_)) {
-      // A backup has the position of the input: what was read ahead is used first.
-      if (interrupted() && (!backup_ || ahead_ == 0)) return false;
-      more = launch();
-      if (options_.verbose == 1) {
-        bar.update(run_.counts_examples ? means_->examples() : step_,
-                   make_logs(trainer_.metrics_names(), means_->means()));
-      }
-      if (more && backup_is_due()) save(epoch_);
+    if (!input_done_) {
+      train::Heartbeat heartbeat(0);
+      const End end = driver_->drive(*this, heartbeat);
+      loop_.reset();
+      if (end == End::input) note_end_of_input();
+      if (end == End::stopped && !stop_ && !epoch_is_done()) return false;
     }
     // Data that ended with the last epoch make no epoch.
     return stop_ && step_ == 0 ? true : finish_epoch(bar, title);
   }
 
+  bool epoch_is_done() const { return steps_ && step_ >= *steps_; }
+
   bool backup_is_due() const {
-    return backup_ && backup_->save_steps() > 0 && !stop_ && (!steps_ || step_ < *steps_) &&
+    return backup_ && backup_->save_steps() > 0 && !stop_ && !epoch_is_done() &&
            total_steps_ % backup_->save_steps() == 0;
   }
 
   // How many steps a launch may take that begins at this step of this epoch.
   int64_t launch_steps(int64_t step, int64_t total) const {
-    int64_t steps = pace_.steps(feed_->batch_shape().max_steps);
+    int64_t steps = feed_->batch_shape().max_steps;
     if (steps_) steps = std::min(steps, *steps_ - step);
     for (const CallbackPtr& callback : options_.callbacks)
       steps = std::min(steps, std::max<int64_t>(callback->batches_of_launch(total), 1));
@@ -276,35 +287,42 @@ class FitRun {
     return epoch_ + 1 < options_.epochs ? launch_steps(0, total_steps_ + steps) : 0;
   }
 
-  // Runs some steps. Returns false at the end of the input or of the epoch.
-  bool launch() {
-    int64_t wanted = ahead_ > 0 ? ahead_ : launch_steps(step_, total_steps_);
-    if (steps_) wanted = std::min(wanted, *steps_ - step_);
-    ahead_ = steps_ahead(wanted);
-    // Ends before the callbacks, one of which may end the recording.
-    std::optional<tracing::Span> loop(std::in_place, "loop", tracing::Kind::loop,
-                                      tracing::Arg{"step", total_steps_},
-                                      tracing::Arg{"steps", wanted});
-    const std::optional<BatchStack> stack = [&] {
-      const tracing::Span wait("wait for input", tracing::Kind::input_wait);
-      return feed_->next(wanted, ahead_);
-    }();
-    if (!stack) {
-      ahead_ = 0;
-      seen_steps_ = step_;
-      input_done_ = true;
-      if (steps_ || step_ == 0) note_missing_data();
-      return false;
-    }
-    if (stack->steps == 1) batch_begin(step_);
-    std::span<const Tensor> results;
-    pace_.time(stack->steps, [&] {
-      results = trainer_.run(Phase::train, feed_->batch_shape(), stack->inputs, stack->steps);
-    });
-    loop.reset();
-    const tracing::Span callbacks("callbacks", tracing::Kind::hook);
-    report(*stack, results[0].data<float>());
+  int64_t position() const override { return total_steps_; }
+
+  bool goes_on() override {
+    if (stop_ || driver_->interrupted()) return false;
+    loop_.emplace("loop", tracing::Kind::loop, tracing::Arg{"step", total_steps_});
     return true;
+  }
+
+  int64_t launch_limit(int64_t after) override {
+    if (after > 0) return steps_ahead(after);
+    return epoch_is_done() ? 0 : launch_steps(step_, total_steps_);
+  }
+
+  void before_launch(const data::StackedSteps& batches) override {
+    loop_->set({"step", total_steps_}, {"steps", batches.steps});
+    if (batches.steps == 1) batch_begin(step_);
+  }
+
+  bool after_launch(const train::StepLaunch& launch) override {
+    loop_.reset();  // before the callbacks, one of which may end the recording
+    {
+      const tracing::Span callbacks("callbacks", tracing::Kind::hook);
+      report(launch.batches, launch.results[0].data<float>());
+    }
+    if (options_.verbose == 1) {
+      bar_->update(run_.counts_examples ? means_->examples() : step_,
+                   make_logs(trainer_.metrics_names(), means_->means()));
+    }
+    if (backup_is_due()) save(epoch_);
+    return !stop_;
+  }
+
+  void note_end_of_input() {
+    seen_steps_ = step_;
+    input_done_ = true;
+    if (steps_ || step_ == 0) note_missing_data();
   }
 
   void note_missing_data() {
@@ -315,28 +333,33 @@ class FitRun {
     stop_ = true;
   }
 
-  void report(const BatchStack& stack, std::span<const float> values) {
+  void report(const data::StackedSteps& stack, std::span<const float> values) {
     const size_t width = trainer_.metrics_names().size();
     const size_t stride = width * static_cast<size_t>(trainer_.placement().replicas);
     for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
       const std::span<const float> of_step = values.subspan(i * stride, width);
-      means_->add(of_step, stack.examples[i]);
-      warn_of_nan(of_step[0]);
+      means_->add(of_step, stack.in_step[i]);
+      warn_of_nan(of_step[0], stack, total_steps_ - static_cast<int64_t>(i));
       if (stack.steps > 1) batch_begin(step_);
-      batch_end(of_step, stack.examples[i]);
+      batch_end(of_step, stack.in_step[i]);
       ++step_;
       ++total_steps_;
     }
   }
 
-  void warn_of_nan(float loss) {
+  // `first`: the step before the batches.
+  void warn_of_nan(float loss, const data::StackedSteps& batches, int64_t first) {
     if (warned_of_nan_ || std::isfinite(loss)) return;
     warned_of_nan_ = true;
+    const std::string reason =
+        train::diagnose_batch(trainer_.train_step(feed_->batch_shape()), batches, first);
     log_warning(
         "fit: the loss is {} from batch {} of epoch {} on: look for nan or infinity in x, y and "
         "the "
-        "weights, or a learning rate that is too large; callbacks::TerminateOnNaN() ends fit there",
-        std::isnan(loss) ? "nan" : "infinite", step_ + 1, epoch_ + 1);
+        "weights, or a learning rate that is too large; callbacks::TerminateOnNaN() ends fit "
+        "there{}{}",
+        std::isnan(loss) ? "nan" : "infinite", step_ + 1, epoch_ + 1, reason.empty() ? "" : "; ",
+        reason);
   }
 
   void batch_begin(int64_t batch) {
@@ -387,11 +410,12 @@ class FitRun {
   std::optional<int64_t> steps_;  // of an epoch
   int64_t seen_steps_ = 0;        // of the last epoch, where steps_ is not known
   bool input_done_ = false;       // in this epoch
-  int64_t ahead_ = 0;             // steps that the feed reads for the next launch
   std::string validation_position_;
   std::optional<BatchFeed> feed_;
   std::optional<BatchFeed> validation_feed_;
-  Pace pace_;
+  std::optional<train::StepDriver> driver_;
+  std::optional<tracing::Span> loop_;  // the launch that the driver prepares or runs
+  ProgressBar* bar_ = nullptr;         // of the epoch
 
   int64_t epoch_ = 0;
   int64_t step_ = 0;  // of the epoch

@@ -166,7 +166,8 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
       placement_.replicas, [&](const std::string& name, const Output& sum, const Output& weight) {
         return running_value(program, name, sum, weight);
       });
-  add_targets(program, context, phase == Phase::train ? values.loss() : Output());
+  if (phase == Phase::train) program.loss = values.loss();
+  add_targets(program, context, program.loss);
   for (Output& value : values.values) value = replica_sum(value);
   program.fetches = {stack(values.values)};
   metrics_names_ = std::move(values.names);
@@ -220,6 +221,21 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
     versions_[weights_.index_of(*weight)] = weight->version();
   }
   return loop.results();
+}
+
+train::TrainStep Trainer::train_step(const BatchShape& shape) const {
+  const Program& program = programs_.at(program_key(Phase::train, shape));
+  train::TrainStep step{.inputs = program.inputs, .replicas = placement_.replicas};
+  step.loss = program.loss;
+  const auto name = [&](const char* what, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      step.input_names.push_back(count == 1 ? what : fmt::format("{}[{}]", what, i));
+    }
+  };
+  name("x", shape.x.size());
+  name("y", shape.y.size());
+  name("sample_weight", shape.weights.size());
+  return step;
 }
 
 std::unique_ptr<hlo::Module> Trainer::inference_module(const std::vector<TensorType>& x) {

@@ -19,6 +19,7 @@
 #include "systole/keras/training/train_op.h"
 #include "systole/session/session.h"
 #include "systole/session/step_loop.h"
+#include "systole/train/loop/train_step.h"
 
 namespace systole::keras {
 
@@ -136,6 +137,9 @@ class Trainer : public WeightHolder {
   std::span<const Tensor> run(Phase phase, const BatchShape& shape, std::span<const Tensor> inputs,
                               int64_t steps);
 
+  // The program that trains, for a diagnosis of its batches. REQUIRES: it is prepared.
+  train::TrainStep train_step(const BatchShape& shape) const;
+
   // The predictions for batches of these types as a program, with the weights as constants. Errors:
   // INVALID_ARGUMENT for a model with states; those of inference_program().
   std::unique_ptr<hlo::Module> inference_module(const std::vector<TensorType>& x);
@@ -158,6 +162,7 @@ class Trainer : public WeightHolder {
   struct Program {
     std::vector<Output> inputs;
     std::vector<Output> fetches;
+    Output loss;  // of Phase::train
     std::vector<Operation> targets;
     std::vector<WeightPtr> updated;
     std::unique_ptr<StepLoop> loop;

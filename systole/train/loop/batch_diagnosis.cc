@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "systole/graph/lowering/plan.h"
-#include "systole/train/loop/train_loop.h"
+#include "systole/train/loop/hooks.h"
 
 namespace systole::train {
 namespace {

@@ -5,10 +5,9 @@
 #include <string>
 
 #include "systole/data/feed/step_feed.h"
+#include "systole/train/loop/train_step.h"
 
 namespace systole::train {
-
-struct TrainStep;
 
 // Looks for elements of the inputs that are not finite, and for labels of a sparse softmax cross
 // entropy that are no class. `first`: the step before these batches. Returns a clause for an error

@@ -15,8 +15,6 @@
 namespace systole::train {
 namespace {
 
-// A launch takes about as long at most, so that a signal ends training soon after.
-constexpr double kStopSeconds = 0.25;
 // Steps of a launch at most, when nobody chose a number.
 constexpr int64_t kAutomaticSteps = 100;
 constexpr int64_t kTimedSteps = 1000;
@@ -51,7 +49,11 @@ int64_t count_updates(const Graph& graph, std::span<const Operation> targets,
 
 }  // namespace
 
-TrainLoop::TrainLoop(TrainLoopOptions options) : options_(std::move(options)) {
+TrainLoop::TrainLoop(TrainLoopOptions options)
+    : options_(std::move(options)),
+      driver_({.input = this,
+               .run = [this](const data::StackedSteps& batches) { return runner_->run(batches); },
+               .processes = options_.step.processes}) {
   profile::install_triggers(options_.records.directory.c_str());
   if (options_.iterations_per_loop && options_.iterations_per_loop->is_time()) {
     timed_loop_.emplace(options_.iterations_per_loop->seconds());
@@ -92,15 +94,14 @@ HookList TrainLoop::make_hooks() {
   if (records.log_step_count_steps > 0) {
     add(std::make_shared<LoggingTensorHook>(LoggingTensorHook::Options{
         .tensors = {{"loss", loss}}, .every_n_iter = records.log_step_count_steps}));
-    add(std::make_shared<StepCounterHook>(
-        StepCounterHook::Options{.every_n_steps = records.log_step_count_steps,
-                                 .record = [this](int64_t step, double steps, double examples) {
-                                   if (!summaries_) return;
-                                   summaries_->add_scalar("global_step/sec", step, steps);
-                                   summaries_->add_scalar("examples/sec", step, examples);
-                                   summaries_->add_scalar("input_wait", step, input_wait_.share());
-                                   input_wait_ = {};
-                                 }}));
+    add(std::make_shared<StepCounterHook>(StepCounterHook::Options{
+        .every_n_steps = records.log_step_count_steps,
+        .record = [this](int64_t step, double steps, double examples) {
+          if (!summaries_) return;
+          summaries_->add_scalar("global_step/sec", step, steps);
+          summaries_->add_scalar("examples/sec", step, examples);
+          summaries_->add_scalar("input_wait", step, driver_.take_wait_share());
+        }}));
   }
   if (first) add_checkpoint_hook(hooks, std::move(users_checkpoints));
   return hooks;
@@ -193,24 +194,6 @@ void TrainLoop::find_position() {
   steps_read_ = std::stoll(processes.broadcast(std::to_string(steps_read_)));
   entropy_ = std::stoull(processes.broadcast(std::to_string(*entropy_)));
   steps_to_skip_ = steps_read_;
-}
-
-int64_t TrainLoop::agreed(int64_t own, runtime::ProcessGroup::Wait wait) const {
-  if (options_.step.has_others()) options_.step.processes->take_least({&own, 1}, wait);
-  return own;
-}
-
-int64_t TrainLoop::agreed(int64_t own) const { return agreed(own, patience()); }
-
-std::array<int64_t, 2> TrainLoop::agreed(std::array<int64_t, 2> own) const {
-  if (options_.step.has_others()) options_.step.processes->take_least(own, patience());
-  return own;
-}
-
-// In the first loop a process may still open its input or compile.
-runtime::ProcessGroup::Wait TrainLoop::patience() const {
-  using Wait = runtime::ProcessGroup::Wait;
-  return first_loop_done_ ? Wait::step : Wait::rare;
 }
 
 bool TrainLoop::save_is_due(int64_t steps) const {
@@ -323,99 +306,75 @@ int64_t TrainLoop::loop_length(int64_t step, int64_t last_step) const {
   const int64_t wanted = timed_loop_ ? timed_loop_->next()
                          : options_.iterations_per_loop
                              ? options_.iterations_per_loop->count()
-                             : std::min({hooks_->steps_to_next_run(step), launch_, stoppable_});
+                             : std::min({hooks_->steps_to_next_run(step), launch_, driver_.pace()});
   const int64_t left = last_step - step;
   return std::clamp<int64_t>(left / growth_ + (left % growth_ != 0 ? 1 : 0), 0, wanted);
 }
 
-// Steps of the launch after `done` of the `steps` of a loop; it may be the first of the next loop.
-int64_t TrainLoop::next_launch(int64_t done, int64_t steps) const {
-  const int64_t left =
-      done < steps ? steps - done
-                   : loop_length(step_ + steps * growth_, std::max(read_until_, run_until_));
-  return std::min({launch_, stoppable_, left});
+std::optional<data::StackedSteps> TrainLoop::next(int64_t steps, int64_t ahead) {
+  return feed_->next(steps, ahead);
 }
 
-int64_t TrainLoop::run_loop(int64_t steps) {
-  const tracing::Span span("loop", tracing::Kind::loop, {"step", step_}, {"steps", steps});
-  int64_t done = 0;
-  examples_ = 0;
-  waited_ = 0;
+// Begins a loop where none has begun.
+bool TrainLoop::goes_on() {
+  if (loop_ || step_ >= run_until_) return true;
+  const bool own = hooks_->before();
+  const auto [all, steps] = driver_.agreed({own ? 1 : 0, loop_length(step_, run_until_)});
+  if (all == 0) return false;
   bad_batch_.clear();
-  while (done < steps && !input_ended_) {
-    const int64_t first = step_ + done;
-    const int64_t own = std::min({launch_, stoppable_, steps - done});
-    // A process that reads ahead less than the others returns fewer batches, and the others would
-    // lose what they have read more. Clocks and hooks differ between processes.
-    const auto [launched, ahead] = agreed({own, next_launch(done + own, steps)});
-    auto batches = [&] {
-      const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, first, first + launched);
-      return feed_->next(launched, ahead);
-    }();
-    const int64_t ready = agreed(batches ? batches->steps : 0);
-    input_ended_ = ready == 0;
-    if (input_ended_) break;
-    batches->steps = ready;
-    const bool finite = launch(*batches, done);
-    done += batches->steps;
-    examples_ += batches->examples;
-    steps_read_ += batches->steps;
-    waited_ += batches->waited_seconds;
-    const bool goes_on = finite && StopSignals::received() == nullptr;
-    const auto [all_go_on, stoppable] = agreed({goes_on ? 1 : 0, stoppable_});
-    stoppable_ = stoppable;
-    if (all_go_on == 0) break;
-  }
-  return done;
+  loop_.emplace(step_, steps);
+  return true;
 }
 
-// Returns false when the loss was not finite in a step.
-bool TrainLoop::launch(const data::StackedSteps& batches, int64_t done) {
-  const int64_t first = step_ + done;
-  const auto start = std::chrono::steady_clock::now();
-  const std::span<const Tensor> results =
-      heartbeat_->launch(first, batches.steps, [&] { return runner_->run(batches); });
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  stoppable_ =
-      std::max<int64_t>(1, static_cast<int64_t>(kStopSeconds / std::max(seconds.count(), 1e-9) *
-                                                static_cast<double>(batches.steps)));
+// The launch after the loop's last one is the first of the next loop.
+int64_t TrainLoop::launch_limit(int64_t after) {
+  if (!loop_) return 0;
+  const int64_t left = loop_->steps - loop_->done - after;
+  if (left > 0) return std::min(launch_, left);
+  return std::min(launch_,
+                  loop_length(step_ + loop_->steps * growth_, std::max(read_until_, run_until_)));
+}
+
+bool TrainLoop::saves_after(int64_t steps) const {
+  const int64_t done = loop_->done + steps;
+  return done >= loop_->steps && save_is_due(done);
+}
+
+bool TrainLoop::after_launch(const StepLaunch& launch) {
+  const int64_t first = position();
+  const int64_t steps = launch.batches.steps;
   const size_t of_hooks = hooks_->fetches().size();
   if (options_.on_steps) {
-    options_.on_steps({.values = results.subspan(of_hooks),
+    options_.on_steps({.values = launch.results.subspan(of_hooks),
                        .first = first,
-                       .steps = batches.steps,
-                       .in_loop = done},
+                       .steps = steps,
+                       .in_loop = loop_->done},
                       *heartbeat_);
   }
-  values_ = hook_values(results.first(of_hooks), options_.on_steps ? batches.steps : 0);
-  if (nan_hook_->is_finite(hooks_->values_of(*nan_hook_, values_))) return true;
-  bad_batch_ = diagnose_batch(options_.step, batches, first);
-  return false;
+  values_ = hook_values(launch.results.first(of_hooks), options_.on_steps ? steps : 0);
+  loop_->done += steps;
+  loop_->examples += launch.batches.examples;
+  steps_read_ += steps;
+  if (!nan_hook_->is_finite(hooks_->values_of(*nan_hook_, values_))) {
+    bad_batch_ = diagnose_batch(options_.step, launch.batches, first);
+    return close_loop();
+  }
+  return loop_->done < loop_->steps || close_loop();
 }
 
-// Warns once when the device waits for the input, and tells what is slow.
-void TrainLoop::note_wait(double seconds) {
-  constexpr double kTolerated = 0.1;
-  constexpr double kSecondsToTell = 1;
-  input_wait_.seconds += seconds;
-  input_wait_.waited += waited_;
-  if (!std::exchange(first_loop_done_, true) || warned_of_input_) return;
-  since_first_.seconds += seconds;
-  since_first_.waited += waited_;
-  if (since_first_.seconds < kSecondsToTell || since_first_.share() < kTolerated) return;
-  warned_of_input_ = true;
-  log_warning("input: training waits {:.0f} % of its time for it. {}", 100 * since_first_.share(),
-              feed_->report().advice());
-}
-
-bool TrainLoop::after_loop(int64_t steps, double seconds) {
-  note_wait(seconds);
+bool TrainLoop::close_loop() {
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - loop_->start;
+  const int64_t steps = loop_->done;
+  const int64_t examples = loop_->examples;
+  loop_.reset();
+  if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
   const int64_t before = std::exchange(step_, read_global_step());
   steps_run_ += steps;
   growth_ = std::max<int64_t>(1, (step_ - before + steps - 1) / steps);
   try {
     return hooks_->after(
-        {.global_step = step_, .steps = steps, .seconds = seconds, .examples = examples_}, values_);
+        {.global_step = step_, .steps = steps, .seconds = seconds.count(), .examples = examples},
+        values_);
   } catch (const Error& error) {
     if (bad_batch_.empty() || error.code() != Code::failed_precondition) throw;
     throw Error(error.code(), fmt::format("{}; {}", error.message(), bad_batch_));
@@ -443,21 +402,20 @@ TrainLoop::End TrainLoop::run_until(int64_t last_step, Heartbeat& heartbeat, int
   heartbeat_ = &heartbeat;
   run_until_ = last_step;
   read_until_ = read_until;
+  loop_.reset();  // of a run that failed
   if (!feed_) begin_input();
-  while (step_ < last_step) {
-    if (input_ended_) return End::input;
-    if (agreed(hooks_->before() ? 1 : 0) == 0) return End::stopped;
-    const auto start = std::chrono::steady_clock::now();
-    const int64_t steps = run_loop(agreed(loop_length(step_, last_step)));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (steps == 0) return End::input;
-    if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
-    using Wait = runtime::ProcessGroup::Wait;
-    const Wait wait = agreed(save_is_due(steps) ? 0 : 1) == 0 ? Wait::rare : Wait::step;
-    const bool goes_on = after_loop(steps, seconds.count()) && StopSignals::received() == nullptr;
-    if (agreed(goes_on ? 1 : 0, wait) == 0) return End::stopped;
+  if (step_ < last_step && input_ended_) return End::input;
+  const End end = driver_.drive(*this, heartbeat);
+  input_ended_ = end == End::input;
+  if (!loop_) return end;
+  // It ended early.
+  if (loop_->done == 0) {
+    loop_.reset();
+    return end;
   }
-  return End::steps;
+  const bool goes_on = close_loop() && StopSignals::received() == nullptr;
+  return driver_.agreed(goes_on ? 1 : 0, runtime::ProcessGroup::Wait::rare) == 0 ? End::stopped
+                                                                                 : end;
 }
 
 void TrainLoop::finish(Heartbeat& heartbeat) {

@@ -3,7 +3,7 @@
 // Front ends describe one step and its input; the loop does the rest. See README.md.
 #pragma once
 
-#include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,41 +12,19 @@
 #include <string>
 #include <vector>
 
+#include "systole/base/trace.h"
 #include "systole/data/feed/step_feed.h"
 #include "systole/runtime/process_group.h"
 #include "systole/train/loop/checkpointer.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/iterations_per_loop.h"
+#include "systole/train/loop/step_driver.h"
 #include "systole/train/loop/step_runner.h"
+#include "systole/train/loop/train_step.h"
 #include "systole/train/loop/train_summaries.h"
 #include "systole/train/loop/watchdog.h"
 
 namespace systole::train {
-
-// One step of one replica.
-struct TrainStep {
-  // Placeholders of the components of a replica's batch, flattened, in the order of the input.
-  std::vector<Output> inputs = {};
-  // Their names in errors ("features['x']"); the placeholders' names when empty.
-  std::vector<std::string> input_names = {};
-  Output loss = {};  // a scalar
-  // Values of every step, for `on_steps`. When empty, a launch keeps the values of its last step.
-  std::vector<Output> each_step = {};
-  int64_t replicas = 1;        // of this process
-  bool bf16_products = false;  // dots and convolutions round their inputs to bf16
-  // The processes that train together, each with as many replicas and a TrainLoop of its own, on
-  // its own input; null: this one alone. Rank 0 restores or initialises the variables for all,
-  // saves, and writes summaries and the log. A loop is as long as the shortest that a process
-  // wants; it ends on all when the input of one does, when a hook of one asks for it, or with a
-  // signal to one.
-  runtime::ProcessGroup* processes = nullptr;
-
-  bool is_first() const { return processes == nullptr || processes->rank() == 0; }
-  // Whether there are other processes.
-  bool has_others() const { return processes != nullptr && processes->size() > 1; }
-  // The replicas of all processes.
-  int64_t all_replicas() const { return replicas * (has_others() ? processes->size() : 1); }
-};
 
 // What `on_steps` gets after a launch.
 struct StepValues {
@@ -114,18 +92,18 @@ struct TrainLoopOptions {
 // the input is read again up to there. Not thread-safe. run_until() and finish()
 // may run on a thread that is abandoned when it hangs (WatchedThread): callers share ownership of
 // the loop with it.
-class TrainLoop {
+class TrainLoop : private StepListener, private StepInput {
  public:
   // Begins the hooks, restores the newest checkpoint or initialises the variables. Errors: those of
   // hooks, of the session and of checkpoints; INVALID_ARGUMENT when the step does not change the
   // global step, and for listeners without checkpoints.
   explicit TrainLoop(TrainLoopOptions options);
-  ~TrainLoop();
+  ~TrainLoop() override;
   TrainLoop(const TrainLoop&) = delete;
   TrainLoop& operator=(const TrainLoop&) = delete;
 
   // Why run_until() returned. `stopped`: a hook asked for it, or a signal came (StopSignals).
-  enum class End : uint8_t { steps, input, stopped };
+  using End = StepDriver::End;
 
   // Runs until the global step is `last_step` or more. Input is read ahead up to the global step
   // `read_until`, if that is more. Errors: those of the input, of hooks and of the device;
@@ -154,11 +132,6 @@ class TrainLoop {
   void start();
   void share_start();
   void find_position();
-  // Returns the least number that a process gives.
-  int64_t agreed(int64_t own, runtime::ProcessGroup::Wait wait) const;
-  int64_t agreed(int64_t own) const;
-  std::array<int64_t, 2> agreed(std::array<int64_t, 2> own) const;  // the same for each number
-  runtime::ProcessGroup::Wait patience() const;
   // Whether rank 0 will save after the next steps, which takes time.
   bool save_is_due(int64_t steps) const;
   void check_global_step();
@@ -172,13 +145,29 @@ class TrainLoop {
   void make_runner(int64_t step_bytes);
   void prepare();
   int64_t loop_length(int64_t step, int64_t last_step) const;
-  int64_t next_launch(int64_t done, int64_t steps) const;
-  // Runs up to `steps` steps. Returns how many it ran.
-  int64_t run_loop(int64_t steps);
-  bool launch(const data::StackedSteps& batches, int64_t done);
-  void note_wait(double seconds);
-  // Calls the hooks. Returns false when one wants to stop.
-  bool after_loop(int64_t steps, double seconds);
+  // Of the driver: its input is the feed, its listener calls the hooks between loops.
+  std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override;
+  std::string advice() const override { return feed_->report().advice(); }
+  int64_t position() const override { return step_ + (loop_ ? loop_->done : 0); }
+  bool goes_on() override;
+  int64_t launch_limit(int64_t after) override;
+  bool saves_after(int64_t steps) const override;
+  bool after_launch(const StepLaunch& launch) override;
+  // Ends the loop and calls the hooks. Returns false when one wants to stop.
+  bool close_loop();
+
+  // Steps after which hooks run, in one launch or several.
+  struct Loop {
+    Loop(int64_t first, int64_t count)
+        : steps(count),
+          span("loop", tracing::Kind::loop, {"step", first}, {"steps", count}),
+          start(std::chrono::steady_clock::now()) {}
+    int64_t steps;
+    int64_t done = 0;
+    int64_t examples = 0;
+    tracing::Span span;
+    std::chrono::steady_clock::time_point start;
+  };
 
   const TrainLoopOptions options_;
   Heartbeat* heartbeat_ = nullptr;  // of run_until() or finish()
@@ -190,11 +179,11 @@ class TrainLoop {
   std::optional<Checkpointer> checkpointer_;
   std::optional<data::StepFeed> feed_;
   std::optional<StepRunner> runner_;
+  StepDriver driver_;
   std::optional<IterationCountEstimator> timed_loop_;
   Variable global_step_;
 
   int64_t launch_ = 1;     // most steps of one launch
-  int64_t stoppable_ = 1;  // steps that take about kStopSeconds
   int64_t growth_ = 1;     // of the global step in one step, at most
   int64_t step_ = 0;       // the global step
   int64_t steps_run_ = 0;  // by this object
@@ -207,21 +196,9 @@ class TrainLoop {
   std::optional<uint64_t> entropy_;  // of the input
   std::shared_ptr<CheckpointSaverHook> checkpoint_hook_;
 
-  // Of the current loop:
-  int64_t examples_ = 0;
-  double waited_ = 0;           // seconds, for input
+  std::optional<Loop> loop_;    // the current one
   std::vector<Tensor> values_;  // of the hooks' fetches
   std::string bad_batch_;       // what is wrong with the batch whose loss is not finite
-
-  struct InputWait {
-    double seconds = 0;
-    double waited = 0;
-    double share() const { return seconds > 0 ? waited / seconds : 0; }
-  };
-  InputWait input_wait_;   // since the last summary
-  InputWait since_first_;  // since the first loop, whose input cannot be read ahead
-  bool first_loop_done_ = false;
-  bool warned_of_input_ = false;
 };
 
 }  // namespace systole::train
