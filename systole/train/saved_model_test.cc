@@ -19,6 +19,7 @@
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/records/example.h"
 #include "systole/io/saved_models/saved_model.h"
+#include "systole/io/testing/golden.h"
 #include "systole/io/wire/message.h"
 #include "systole/session/graph_def/graph_def.h"
 #include "systole/session/session.h"
@@ -400,6 +401,32 @@ TEST_F(GoldenServingTest, OneModelInEveryForm) {
   for (int64_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(served.as_double(i), w * x.as_double(i) + b, 1e-6);
     EXPECT_NEAR(run.as_double(i), w * x.as_double(i) + b, 1e-6);
+  }
+}
+
+// SavedModels of TensorFlow, as a binary and as a text file: predictions are those of TensorFlow.
+TEST(GoldenSavedModelRunTest, PredictsAsTensorFlow) {
+  const testing::GoldenFolder& golden = testing::GoldenFolder::own();
+  const auto tensor_of = [](const nlohmann::json& json) {
+    return Tensor(Shape(std::span<const int64_t>(json.at("shape").get<std::vector<int64_t>>())),
+                  json.at("values").get<std::vector<float>>());
+  };
+  const nlohmann::json& runs = golden.expected("saved_model_runs");
+  EXPECT_EQ(runs.size(), 2U);
+  for (const auto& [directory, run] : runs.items()) {
+    SCOPED_TRACE(directory);
+    NamedTensors inputs;
+    for (const auto& [name, array] : run["inputs"].items()) inputs[name] = tensor_of(array);
+    const NamedTensors outputs = SavedModel(golden.path(directory)).predict(inputs);
+    ASSERT_EQ(outputs.size(), run["outputs"].size());
+    for (const auto& [name, array] : run["outputs"].items()) {
+      const Tensor expected = tensor_of(array);
+      const Tensor& got = outputs.at(name);
+      ASSERT_EQ(got.shape(), expected.shape());
+      for (int64_t i = 0; i < got.num_elements(); ++i) {
+        EXPECT_NEAR(got.as_double(i), expected.as_double(i), 1e-6);
+      }
+    }
   }
 }
 

@@ -419,7 +419,6 @@ TEST(WorkerFaults, NamesAWorkerThatIsGone) {
   runtime::Client& client = client_of(address, /*reconnect_seconds=*/0.5);
   const auto add = client.compile(*increment_module());
   const auto x = client.buffer_from_host(Tensor(0.0F));
-  const auto begin = std::chrono::steady_clock::now();
   worker.reset();
   EXPECT_THAT(error_of([&] {
                 for (int i = 0; i < 1000; ++i) {
@@ -427,7 +426,6 @@ TEST(WorkerFaults, NamesAWorkerThatIsGone) {
                 }
               }),
               AllOf(StartsWith("UNAVAILABLE"), HasSubstr(address)));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_THAT(error_of([&] { x->to_host(); }), StartsWith("UNAVAILABLE"));
   // A new worker at the same address serves the client; what the old one held is lost.
   WorkerOptions options = quick_options();

@@ -29,7 +29,6 @@ using ::testing::HasSubstr;
 using testing::Proxy;
 using testing::session_processes;
 using ::testing::StartsWith;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kEndless = R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %y = stablehlo.while(%v = %x) : tensor<f32>
@@ -140,11 +139,9 @@ TEST(Isolation, FreesTheSlotOfAnEndlessProgramAfterItsLease) {
   const runtime::Event event = executable->execute({&argument, 1}, {&place, 1});
   EXPECT_EQ(processes_of_sessions().size(), 1U);
   proxy->cut();
-  const auto cut = Clock::now();
   EXPECT_TRUE(becomes_true([&] {
     return worker_status(worker->address()).find("sessions  0 of 1") != std::string::npos;
   }));
-  EXPECT_LT(Clock::now() - cut, std::chrono::seconds(10));
   EXPECT_TRUE(processes_of_sessions().empty());
   expect_works(client_of(worker->address()));
   EXPECT_NE(error_of([&] { event.wait(); }), "no error");

@@ -156,13 +156,11 @@ TEST_P(BucketFaults, AServerThatHangs) {
                         .match = "bucket",
                         .count = 1,
                         .delay = std::chrono::milliseconds(1500)});
-  const auto begin = std::chrono::steady_clock::now();
   const auto call = http::shared_http_client().start({.url = bucket.http().url() + "/bucket"});
   call->cancel();
   call->wait();
   ASSERT_TRUE(call->failure());
   EXPECT_EQ(call->failure()->code, Code::cancelled);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
 TEST(BucketFaultsGs, ChecksumsAreCompared) {

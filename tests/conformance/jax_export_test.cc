@@ -1,5 +1,5 @@
 // Programs of jax.export, with inputs and the outputs of the platform that they were exported for
-// (../shared/golden/jax_export).
+// (jax_export in tests/golden and ../shared/golden).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +16,7 @@
 #include "systole/hlo/testing/random_module.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
+#include "systole/io/testing/golden.h"
 #include "systole/runtime/client.h"
 #include "systole/runtime/registry.h"
 
@@ -128,10 +129,14 @@ void compare_decompositions(std::string_view routine, const std::vector<Tensor>&
   }
 }
 
-void run_and_compare(const fs::path& program) {
+std::vector<Tensor> run_on_cpu(const fs::path& program) {
   const auto module = hlo::read_bytecode(contents(program), program.string());
   const auto executable = runtime::client("cpu").compile(*module);
-  const std::vector<Tensor> results = runtime::run(*executable, arrays(program, "in"));
+  return runtime::run(*executable, arrays(program, "in"));
+}
+
+void run_and_compare(const fs::path& program) {
+  const std::vector<Tensor> results = run_on_cpu(program);
   const std::vector<Tensor> expected = arrays(program, "out");
   ASSERT_EQ(results.size(), expected.size());
   for (size_t i = 0; i < results.size(); ++i) ASSERT_EQ(results[i].type(), expected[i].type());
@@ -174,6 +179,26 @@ TEST(JaxExport, RunsOnTheCpu) {
   }
   EXPECT_EQ(ran, 26);
   EXPECT_EQ(refused, 22);
+}
+
+// Programs of our own, with the tolerance of each.
+TEST(JaxExport, OurProgramsGiveTheResultsOfXla) {
+  const testing::GoldenFolder& golden = testing::GoldenFolder::own();
+  const nlohmann::json& programs = golden.expected("jax_export");
+  EXPECT_GT(programs.size(), 5U);
+  for (const auto& [name, contents] : programs.items()) {
+    SCOPED_TRACE(name);
+    const fs::path program = golden.path(name);
+    const std::vector<Tensor> results = run_on_cpu(program);
+    const std::vector<Tensor> expected = arrays(program, "out");
+    ASSERT_EQ(results.size(), contents["outputs"].get<size_t>());
+    ASSERT_EQ(expected.size(), results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(fmt::format("result {}", i));
+      ASSERT_EQ(results[i].type(), expected[i].type());
+      expect_near(elements(results[i]), elements(expected[i]), contents["tolerance"]);
+    }
+  }
 }
 
 }  // namespace

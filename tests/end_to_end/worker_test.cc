@@ -202,11 +202,9 @@ TEST(Worker, MayDieOrBePreempted) {
   auto worker = std::make_unique<WorkerProcess>("local:v3-8");
   const std::string address = worker->address();
   TPUEstimator remote = cnn_estimator(worker->target(), folder / "remote");
-  const auto begin = std::chrono::steady_clock::now();
   const auto kill = std::make_shared<AtStep>(15, [&] { worker->end(SIGKILL); });
   EXPECT_THAT(error_of([&] { remote.train(cnn_input, {.max_steps = kSteps, .hooks = {kill}}); }),
               AllOf(HasSubstr("UNAVAILABLE"), HasSubstr(address)));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 
   worker = std::make_unique<WorkerProcess>("local:v3-8", address);
   const auto preempt = std::make_shared<AtStep>(25, [&] {

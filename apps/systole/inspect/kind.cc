@@ -24,7 +24,8 @@ std::string without_bundle_suffix(const std::string& path) {
 }
 
 bool is_saved_model(FileSystem& file_system, const std::string& path) {
-  return file_system.exists(join_path(path, "saved_model.pb"));
+  return file_system.exists(join_path(path, "saved_model.pb")) ||
+         file_system.exists(join_path(path, "saved_model.pbtxt"));
 }
 
 // The SavedModel in `path` whose name is the largest number; "" if there are none.
@@ -98,7 +99,9 @@ FoundFile find_file(FileSystem& file_system, const std::string& path) {
   if (file_system.stat(path).is_directory) return find_in_directory(file_system, path);
   const std::string name = base_name(path);
   if (name == "checkpoint") return {FileKind::checkpoint_state, path};
-  if (name == "saved_model.pb") return {FileKind::saved_model, parent_path(path)};
+  if (name == "saved_model.pb" || name == "saved_model.pbtxt") {
+    return {FileKind::saved_model, parent_path(path)};
+  }
   if (is_event_file_name(name)) return {FileKind::events, path};
   for (const std::string_view ending : {".pb", ".pbtxt", ".meta"}) {
     if (name.ends_with(ending)) return {FileKind::graph, path};

@@ -1,5 +1,6 @@
-// Files that others wrote: StableHLO's own artifacts of every version (../shared/golden/vhlo), and
-// programs of jax.export (../shared/golden/jax_export).
+// Files that others wrote: programs of jax.export and StableHLO's artifacts of two versions
+// (jax_export and stablehlo in tests/golden), StableHLO's own artifacts of every version
+// (../shared/golden/vhlo), and more programs of jax.export (../shared/golden/jax_export).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr const char* kFolder = "../shared/golden/vhlo";
+constexpr const char* kOwnFolder = "tests/golden";
 
 std::string read_binary(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -196,29 +198,64 @@ TEST_F(VhloGolden, TheFutureIsRefused) {
 }
 
 // Programs of jax.export. Those of unknown shapes are converted to text, and refused as modules.
-TEST(JaxExport, AllAreRead) {
-  const std::filesystem::path folder = "../shared/golden/jax_export";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder " << folder << " is absent";
+void expect_reads_and_writes(const std::filesystem::path& path, size_t& modules, size_t& dynamic) {
+  SCOPED_TRACE(path);
+  const std::string bytes = read_binary(path);
+  try {
+    const auto module = read_bytecode(bytes, "f");
+    verify(*module);
+    EXPECT_EQ(print(*read_bytecode(write_bytecode(*module), "ours")), print(*module));
+    ++modules;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unimplemented);
+    EXPECT_THAT(error.message(), HasSubstr("got a dynamic size, expected static ones"));
+    EXPECT_THAT(bytecode_to_text(bytes, "f"), HasSubstr("tensor<?x"));
+    ++dynamic;
+  }
+}
+
+class JaxExport : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(JaxExport, AllAreRead) {
+  const std::filesystem::path folder = std::string(GetParam()) + "/jax_export";
+  const bool own = std::string_view(GetParam()) == kOwnFolder;
+  if (!own && !std::filesystem::exists(folder)) {
+    GTEST_SKIP() << "the folder " << folder << " is absent";
+  }
   size_t modules = 0;
   size_t dynamic = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".mlirbc") continue;
-    SCOPED_TRACE(entry.path());
-    const std::string bytes = read_binary(entry.path());
-    try {
-      const auto module = read_bytecode(bytes, "f");
-      verify(*module);
-      EXPECT_EQ(print(*read_bytecode(write_bytecode(*module), "ours")), print(*module));
-      ++modules;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Code::unimplemented);
-      EXPECT_THAT(error.message(), HasSubstr("got a dynamic size, expected static ones"));
-      EXPECT_THAT(bytecode_to_text(bytes, "f"), HasSubstr("tensor<?x"));
-      ++dynamic;
-    }
+    expect_reads_and_writes(entry.path(), modules, dynamic);
   }
-  EXPECT_EQ(modules, 46U);
-  EXPECT_EQ(dynamic, 2U);
+  EXPECT_EQ(modules, own ? 9U : 46U);
+  EXPECT_EQ(dynamic, own ? 0U : 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, JaxExport, ::testing::Values(kOwnFolder, "../shared/golden"),
+                         [](const auto& info) {
+                           return info.param == std::string_view(kOwnFolder) ? "own" : "shared";
+                         });
+
+// Text gives the default precision of products, bytecode leaves it out.
+std::string without_default_precision(std::string text) {
+  constexpr std::string_view kDefault =
+      ", precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]";
+  for (size_t at = 0; (at = text.find(kDefault, at)) != std::string::npos;) {
+    text.erase(at, kDefault.size());
+  }
+  return text;
+}
+
+// The bytecode of the oldest and of the newest version is the program that JAX printed as text.
+TEST(StablehloArtifacts, EqualTheTextOfJax) {
+  const std::filesystem::path folder = std::string(kOwnFolder) + "/stablehlo";
+  const auto text = parse(read_binary(folder / "mlp_gradient.mlir"));
+  for (const char* name : {"mlp_gradient_oldest.mlirbc", "mlp_gradient_newest.mlirbc"}) {
+    SCOPED_TRACE(name);
+    const std::string bytes = read_binary(folder / name);
+    EXPECT_EQ(print(*read_bytecode(bytes, name)), without_default_precision(print(*text)));
+  }
 }
 
 // Cut files and files with a wrong bit are refused with the offset, or are other programs.

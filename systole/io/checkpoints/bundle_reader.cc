@@ -89,6 +89,12 @@ BundleReader::~BundleReader() = default;
 
 void BundleReader::read_index() {
   const std::string path = bundle_index_path(prefix_);
+  if (!file_system_.exists(path) && file_system_.exists(prefix_) &&
+      !file_system_.stat(prefix_).is_directory) {
+    throw unimplemented(
+        "{}: checkpoint, got one file, as TensorFlow's format V1 has, expected {} of format V2",
+        prefix_, base_name(path));
+  }
   const std::vector<TableEntry> table =
       read_table(path, read_file(file_system_, path, kMaxIndexBytes));
   if (table.empty() || table[0].key != kBundleHeaderKey) {

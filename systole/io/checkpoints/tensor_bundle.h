@@ -52,7 +52,7 @@ bool bundle_exists(FileSystem& file_system, const std::string& prefix);
 class BundleReader {
  public:
   // `file_system` must outlive the reader. Errors: those of the index file; UNIMPLEMENTED for
-  // big-endian bundles and later versions.
+  // big-endian bundles, later versions and files of format V1.
   BundleReader(FileSystem& file_system, std::string prefix);
   ~BundleReader();
 

@@ -179,11 +179,12 @@ void expect_tag(const TagSummary& tag, const nlohmann::json& expected) {
   }
 }
 
-TEST(GoldenEventTest, EveryTagReadsAsExpected) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  for (const auto& [name, expected] : testing::golden_expected("tfevents").items()) {
+class GoldenEventTest : public testing::GoldenTest {};
+
+TEST_P(GoldenEventTest, EveryTagReadsAsExpected) {
+  for (const auto& [name, expected] : golden().expected("tfevents").items()) {
     SCOPED_TRACE(name);
-    const auto summary = summarize_events(local_file_system(), testing::golden_path(name));
+    const auto summary = summarize_events(local_file_system(), golden().path(name));
     EXPECT_EQ(summary.num_events, expected["n_events"]);
     EXPECT_EQ(summary.first_wall_time, expected["first_wall_time"].get<double>());
     EXPECT_EQ(nlohmann::json(summary.kinds), expected["kinds"]);
@@ -201,6 +202,7 @@ TEST(GoldenEventTest, EveryTagReadsAsExpected) {
     }
   }
 }
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenEventTest, testing::golden_folders(), testing::golden_name);
 
 }  // namespace
 }  // namespace systole

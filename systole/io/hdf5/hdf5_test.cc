@@ -254,24 +254,21 @@ TEST(Hdf5Test, BitFlipsNeverCrash) {
 }
 
 // What another reader found in files of Keras.
-TEST(Hdf5Test, ReadsGoldenFiles) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  for (const auto& [path, expected] : testing::golden_expected("keras_h5").items()) {
-    Hdf5Reader file(default_file_system(), testing::golden_path(path));
+class GoldenHdf5Test : public testing::GoldenTest {};
+
+TEST_P(GoldenHdf5Test, EveryArrayReadsAsExpected) {
+  for (const auto& [path, expected] : golden().expected("keras_h5").items()) {
+    SCOPED_TRACE(path);
+    Hdf5Reader file(default_file_system(), golden().path(path));
     for (const auto& [name, array] : expected.at("datasets").items()) {
+      SCOPED_TRACE(name);
       const Tensor values = file.read(name);
       EXPECT_EQ(values.type().dtype, dtype_from_tf(array.at("dtype").get<std::string>()));
-      EXPECT_EQ(values.shape(), Shape(Dims(array.at("shape").begin(), array.at("shape").end())));
-      double sum = 0;
-      for (int64_t i = 0; i < values.num_elements(); ++i) sum += values.as_double(i);
-      EXPECT_NEAR(sum, array.at("sum").get<double>(), 1e-6 * (1 + std::abs(sum))) << path << name;
-      const auto first = array.at("first").get<std::vector<double>>();
-      for (size_t i = 0; i < first.size(); ++i) {
-        EXPECT_EQ(values.as_double(static_cast<int64_t>(i)), first[i]);
-      }
+      testing::expect_golden_array(values, array);
     }
   }
 }
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenHdf5Test, testing::golden_folders(), testing::golden_name);
 
 }  // namespace
 }  // namespace systole

@@ -289,12 +289,13 @@ std::string rebuilt(const ExampleView& view) {
   return builder.serialize();
 }
 
-TEST(ExampleTest, GoldenExamples) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  for (const auto& [name, expected] : testing::golden_expected("tfrecord").items()) {
+class GoldenExamplesTest : public testing::GoldenTest {};
+
+TEST_P(GoldenExamplesTest, Examples) {
+  for (const auto& [name, expected] : golden().expected("tfrecord").items()) {
     if (expected["proto"] != "Example") continue;
     SCOPED_TRACE(name);
-    auto file = local_file_system().open(testing::golden_path(name));
+    auto file = local_file_system().open(golden().path(name));
     const Compression compression = sniff_record_compression(*file);
     RecordReader reader(std::move(file), {.compression = compression});
     ExampleView view;
@@ -320,25 +321,32 @@ TEST(ExampleTest, GoldenExamples) {
   }
 }
 
-TEST(SequenceExampleTest, GoldenFile) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  const std::string name = "tfrecord/tfx_sequence_example_gzip/data_tfrecord_eval.gz";
-  const auto& expected = testing::golden_expected("tfrecord").at(name);
-  RecordReader reader(local_file_system(), testing::golden_path(name),
-                      {.compression = Compression::gzip});
-  SequenceExampleView view;
-  int64_t records = 0;
-  for (; const auto record = reader.next(); ++records) {
-    view.parse(*record);
-    EXPECT_FALSE(view.has_unknown_fields());
-    if (records > 0) continue;
-    check_first(view.context(), expected["first"]["ctx"]);
-    for (const auto& [key, size] : expected["first"]["fl"].items()) {
-      EXPECT_EQ(view.find(key)->size(), size.get<size_t>());
+TEST_P(GoldenExamplesTest, SequenceExamples) {
+  int files = 0;
+  for (const auto& [name, expected] : golden().expected("tfrecord").items()) {
+    if (expected["proto"] != "SequenceExample") continue;
+    SCOPED_TRACE(name);
+    ++files;
+    auto file = local_file_system().open(golden().path(name));
+    const Compression compression = sniff_record_compression(*file);
+    RecordReader reader(std::move(file), {.compression = compression});
+    SequenceExampleView view;
+    int64_t records = 0;
+    for (; const auto record = reader.next(); ++records) {
+      view.parse(*record);
+      EXPECT_FALSE(view.has_unknown_fields());
+      if (records > 0) continue;
+      check_first(view.context(), expected["first"]["ctx"]);
+      for (const auto& [key, size] : expected["first"]["fl"].items()) {
+        EXPECT_EQ(view.find(key)->size(), size.get<size_t>());
+      }
     }
+    EXPECT_EQ(records, expected["n"].get<int64_t>());
   }
-  EXPECT_EQ(records, expected["n"].get<int64_t>());
+  EXPECT_GT(files, 0);
 }
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenExamplesTest, testing::golden_folders(),
+                         testing::golden_name);
 
 }  // namespace
 }  // namespace systole

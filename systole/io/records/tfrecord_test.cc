@@ -216,14 +216,17 @@ TEST(TfrecordTest, SniffsCompression) {
   }
 }
 
-TEST(TfrecordTest, GoldenFiles) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
+class GoldenRecordsTest : public testing::GoldenTest {};
+
+TEST_P(GoldenRecordsTest, EveryFileReadsAsExpected) {
   FileSystem& fs = local_file_system();
-  for (const auto& [name, expected] : testing::golden_expected("tfrecord").items()) {
+  const std::map<std::string, Compression> compressions = {
+      {"none", Compression::none}, {"gzip", Compression::gzip}, {"zlib", Compression::zlib}};
+  for (const auto& [name, expected] : golden().expected("tfrecord").items()) {
     SCOPED_TRACE(name);
-    auto file = fs.open(testing::golden_path(name));
+    auto file = fs.open(golden().path(name));
     const Compression compression = sniff_record_compression(*file);
-    EXPECT_EQ(compression == Compression::gzip, expected["compression"] == "gzip");
+    EXPECT_EQ(compression, compressions.at(expected["compression"]));
     RecordReader reader(std::move(file), {.compression = compression, .buffer_bytes = 4096});
     std::string payloads;
     std::vector<size_t> sizes;
@@ -239,6 +242,8 @@ TEST(TfrecordTest, GoldenFiles) {
               expected["sha256_of_concatenated_payloads"].get<std::string>());
   }
 }
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenRecordsTest, testing::golden_folders(),
+                         testing::golden_name);
 
 }  // namespace
 }  // namespace systole

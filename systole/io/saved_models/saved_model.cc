@@ -84,6 +84,7 @@ MetaGraphInfo meta_graph_info(const std::string& path, const tensorflow::MetaGra
 
 SavedModelFile::SavedModelFile(FileSystem& file_system, const std::string& directory)
     : path_(join_path(directory, "saved_model.pb")) {
+  if (!file_system.exists(path_)) path_ += "txt";
   if (!file_system.exists(path_)) {
     throw not_found("{}: SavedModel, got a directory without saved_model.pb, expected one",
                     directory);
@@ -100,7 +101,11 @@ SavedModelFile::SavedModelFile(SavedModelFile&&) noexcept = default;
 
 void SavedModelFile::parse(std::string_view bytes) {
   message_ = std::make_unique<tensorflow::SavedModel>();
-  parse_message(path_, checked_without_trailer(path_, bytes, kSavedModelChecksumMark), *message_);
+  if (path_.ends_with(".pbtxt")) {
+    parse_message_text(path_, bytes, *message_);
+  } else {
+    parse_message(path_, checked_without_trailer(path_, bytes, kSavedModelChecksumMark), *message_);
+  }
   if (message_->meta_graphs_size() == 0) {
     throw make_error(Code::data_loss, "{}: SavedModel, got no graph, expected at least one", path_);
   }

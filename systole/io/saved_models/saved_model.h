@@ -61,12 +61,13 @@ struct MetaGraphInfo {
   int64_t object_graph_nodes = 0;   // of TensorFlow 2
 };
 
-// The directory of a SavedModel: saved_model.pb, variables/variables.* (a tensor bundle) and
-// assets/. Immutable; thread-safe.
+// The directory of a SavedModel: saved_model.pb or saved_model.pbtxt, variables/variables.* (a
+// tensor bundle) and assets/. Immutable; thread-safe.
 class SavedModelFile {
  public:
-  // Reads DIRECTORY/saved_model.pb. Errors: those of the file; NOT_FOUND if the directory is not a
-  // SavedModel; DATA_LOSS if it cannot be parsed; UNIMPLEMENTED for another schema version.
+  // Reads DIRECTORY/saved_model.pb, or saved_model.pbtxt if there is none. Errors: those of the
+  // file; NOT_FOUND if the directory is not a SavedModel; DATA_LOSS if it cannot be parsed;
+  // UNIMPLEMENTED for another schema version.
   SavedModelFile(FileSystem& file_system, const std::string& directory);
   // Reads the bytes of such a file.
   SavedModelFile(const std::string& path, std::string_view bytes);

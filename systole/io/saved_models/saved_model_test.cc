@@ -169,11 +169,12 @@ nlohmann::json to_json(const MetaGraphInfo& info) {
           {"tf_version", info.tensorflow_version}};
 }
 
-TEST(GoldenSavedModelTest, EverythingReadsAsExpected) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  for (const auto& [name, expected] : testing::golden_expected("saved_models").items()) {
+class GoldenSavedModelTest : public testing::GoldenTest {};
+
+TEST_P(GoldenSavedModelTest, EverythingReadsAsExpected) {
+  for (const auto& [name, expected] : golden().expected("saved_models").items()) {
     SCOPED_TRACE(name);
-    const SavedModelFile file(local_file_system(), parent_path(testing::golden_path(name)));
+    const SavedModelFile file(local_file_system(), parent_path(golden().path(name)));
     EXPECT_EQ(file.schema_version(), expected["schema"]);
     nlohmann::json graphs = nlohmann::json::array();
     for (const MetaGraphInfo& info : file.meta_graphs()) graphs.push_back(to_json(info));
@@ -181,11 +182,10 @@ TEST(GoldenSavedModelTest, EverythingReadsAsExpected) {
   }
 }
 
-TEST(GoldenGraphTest, EverythingReadsAsExpected) {
-  if (!testing::have_golden_files()) GTEST_SKIP() << testing::kNoGoldenFiles;
-  for (const auto& [name, expected] : testing::golden_expected("graphs").items()) {
+TEST_P(GoldenSavedModelTest, GraphsReadAsExpected) {
+  for (const auto& [name, expected] : golden().expected("graphs").items()) {
     SCOPED_TRACE(name);
-    const auto message = read_graph_def(local_file_system(), testing::golden_path(name));
+    const auto message = read_graph_def(local_file_system(), golden().path(name));
     const GraphInfo info = graph_info(*message);
     EXPECT_EQ(info.nodes, expected["nodes"]);
     if (expected.contains("metagraph")) continue;
@@ -194,6 +194,8 @@ TEST(GoldenGraphTest, EverythingReadsAsExpected) {
     EXPECT_EQ(info.producer, expected["producer"]);
   }
 }
+INSTANTIATE_TEST_SUITE_P(Folders, GoldenSavedModelTest, testing::golden_folders(),
+                         testing::golden_name);
 
 }  // namespace
 }  // namespace systole

@@ -5,9 +5,12 @@
 
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/tables/npy.h"
 #include "systole/io/tables/pickle.h"
 #include "systole/io/testing/archive_builder.h"
+#include "systole/io/testing/golden.h"
 
 namespace systole {
 namespace {
@@ -181,6 +184,21 @@ TEST(NpzTest, ByteArrays) {
       "62896803580700000001c3880304050671116805867112527113747114622e");
   const Pickle pickle("p", bytes);
   EXPECT_EQ(pickle.byte_array(pickle.root()).to_string(), "u8[2,3] {{1, 200, 3}, {4, 5, 6}}");
+}
+
+// Files of NumPy 1 and 2, in every version of .npy.
+TEST(NpzTest, GoldenFiles) {
+  const testing::GoldenFolder& golden = testing::GoldenFolder::own();
+  for (const auto& [file, arrays] : golden.expected("numpy").items()) {
+    for (const auto& [name, expected] : arrays.items()) {
+      SCOPED_TRACE(file + " " + name);
+      const std::string path = golden.path(file);
+      const Tensor array = name.empty() ? read_npy(local_file_system(), path)
+                                        : NpzFile(local_file_system(), path).array(name);
+      EXPECT_EQ(array.dtype(), dtype_from_tf(expected["dtype"].get<std::string>()));
+      testing::expect_golden_array(array, expected);
+    }
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Models that Keras 1.1 to 2.1 saved.
+// Models that Keras 2.15 and Keras 3 saved (tests/golden), and Keras 1.1 to 2.1
+// (../shared/golden).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -133,6 +134,63 @@ TEST(GoldenPredictionTest, LstmOfKeras2) {
   from_json.load_weights(fmt::format("{}weights.h5", stem));
   check(from_json);
   EXPECT_TRUE(model.model()->trainer->options().optimizer->has_state());  // RMSprop had trained
+}
+
+// -- Models of tests/golden, with predictions and losses that Keras computed
+
+Tensor tensor_of(const nlohmann::json& json) {
+  return {Shape(std::span<const int64_t>(json.at("shape").get<std::vector<int64_t>>())),
+          json.at("values").get<std::vector<float>>()};
+}
+
+void expect_predictions(const Model& model, const nlohmann::json& expected) {
+  const Tensor y = model.predict(tensor_of(expected.at("x")));
+  const Tensor wanted = tensor_of(expected.at("predictions"));
+  ASSERT_EQ(y.shape(), wanted.shape());
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    EXPECT_NEAR(y.as_double(i), wanted.as_double(i), 1e-5 * (1 + std::abs(wanted.as_double(i))));
+  }
+}
+
+// Each model predicts as Keras does, and trains on: with the state of its optimizer.
+void expect_models_of(const std::string& folder, int count) {
+  const testing::GoldenFolder& golden = testing::GoldenFolder::own();
+  int files = 0;
+  for (const auto& [name, expected] : golden.expected("keras_models").items()) {
+    if (!name.starts_with(folder)) continue;
+    SCOPED_TRACE(name);
+    ++files;
+    const Model model = load_model(golden.path(name));
+    EXPECT_EQ(model.count_params(), expected.at("parameters").get<int64_t>());
+    expect_predictions(model, expected);
+    for (const auto& loss : expected.at("losses")) {
+      const double got =
+          model.train_on_batch(tensor_of(expected.at("x")), tensor_of(expected.at("y")));
+      EXPECT_NEAR(got, loss.get<double>(), 2e-5 * (1 + loss.get<double>()));
+    }
+  }
+  EXPECT_EQ(files, count);
+}
+
+TEST(GoldenKerasTest, ModelsOfKeras2PredictAndTrain) { expect_models_of("keras2/", 6); }
+
+TEST(GoldenKerasTest, ModelsOfKeras3PredictAndTrain) { expect_models_of("keras3/", 3); }
+
+// Weights alone, into the model of the archive beside them.
+TEST(GoldenKerasTest, WeightsOfKeras3) {
+  const testing::GoldenFolder& golden = testing::GoldenFolder::own();
+  for (const char* name : {"dense", "convolution", "recurrent"}) {
+    SCOPED_TRACE(name);
+    const std::string archive = fmt::format("keras3/{}.keras", name);
+    const Model model = load_model(golden.path(archive), {.compile = false});
+    std::vector<Tensor> zeros;
+    for (const Tensor& weight : model.get_weights()) {
+      zeros.push_back(Tensor::zeros(weight.dtype(), weight.shape()));
+    }
+    model.set_weights(zeros);
+    model.load_weights(golden.path(fmt::format("keras3/{}.weights.h5", name)));
+    expect_predictions(model, golden.expected("keras_models").at(archive));
+  }
 }
 
 }  // namespace
