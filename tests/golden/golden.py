@@ -73,8 +73,8 @@ def table_compression(path: pathlib.Path) -> str:
 
 
 def record(kinds: Mapping[str, Mapping[str, Any]]) -> None:
-    """Replaces in expected.json what is expected of the files of these kinds, {kind: {file: contents}}. Contents of files
-    of other folders stay."""
+    """Replaces in expected.json the contents of the files of these kinds, {kind: {file: contents}}. Those of files in
+    other folders stay."""
     path = FOLDER / "expected.json"
     expected = json.loads(path.read_text()) if path.exists() else {}
     for kind, files in kinds.items():

@@ -184,7 +184,9 @@ def bundle_contents(prefix: pathlib.Path) -> dict[str, Any]:
             "shape": shapes[key],
         }
         if dtype == tf.string:
-            entry["string_len"] = [len(x) for x in np.asarray(values).reshape(-1).tolist()]
+            # Arrays of type S would lose zeros at the end.
+            strings = [values] if isinstance(values, bytes) else np.asarray(values, object).reshape(-1).tolist()
+            entry["string_len"] = [len(x) for x in strings]
         else:
             summary = golden.array_summary(values)
             entry.update({name: summary[name] for name in ("sum", "abs_sum", "first", "last") if name in summary})
@@ -387,7 +389,8 @@ def make_hdf5() -> dict[str, Any]:
             file.create_dataset("scalar", data=np.float32(1.5))
             file["group/deep/values"] = np.arange(3)
             file["group"].attrs["names"] = np.array([b"one", b"three"])
-        contents[golden.relative(path)] = hdf5_contents(path)
+        if version == "earliest":  # our reader refuses the latest
+            contents[golden.relative(path)] = hdf5_contents(path)
     return contents
 
 

@@ -291,21 +291,21 @@ TEST_P(GoldenBundleTest, EveryEntryReadsAsExpected) {
   }
 }
 
-// Writing again what one writer wrote gives the same bytes, but for compressed indices.
+// Writing again what one Saver wrote without compression gives the same bytes. Object-based
+// checkpoints have their tensors in another order.
 TEST_P(GoldenBundleTest, WritesTheSameBytes) {
   int compared = 0;
   for (const auto& [name, bundle] : golden().expected("bundles").items()) {
-    if (bundle["num_shards"] != 1) continue;
+    if (bundle["block_type"] != "none" || bundle["num_shards"] != 1) continue;
     SCOPED_TRACE(name);
     const std::string prefix = golden().path(name);
     const BundleReader reader(local_file_system(), prefix);
+    if (reader.contains("_CHECKPOINTABLE_OBJECT_GRAPH")) continue;
     MemoryFileSystem fs;
     BundleWriter writer(fs, "m");
     for (const std::string& key : reader.keys()) writer.add(key, reader.read(key));
     writer.finish();
-    if (bundle["block_type"] == "none") {
-      EXPECT_TRUE(read_file(fs, "m.index") == read_file(local_file_system(), prefix + ".index"));
-    }
+    EXPECT_TRUE(read_file(fs, "m.index") == read_file(local_file_system(), prefix + ".index"));
     EXPECT_TRUE(read_file(fs, "m.data-00000-of-00001") ==
                 read_file(local_file_system(), bundle_data_path(prefix, 0, 1)));
     ++compared;

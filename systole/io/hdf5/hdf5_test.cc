@@ -270,5 +270,11 @@ TEST_P(GoldenHdf5Test, EveryArrayReadsAsExpected) {
 }
 INSTANTIATE_TEST_SUITE_P(Folders, GoldenHdf5Test, testing::golden_folders(), testing::golden_name);
 
+TEST(Hdf5Test, RefusesTheLatestFormatOfH5py) {
+  const std::string path = testing::GoldenFolder::own().path("hdf5/h5py_latest.h5");
+  EXPECT_THAT(error_of([&] { Hdf5Reader(default_file_system(), path).read("chunked"); }),
+              ::testing::HasSubstr("expected the structures that h5py writes by default"));
+}
+
 }  // namespace
 }  // namespace systole
