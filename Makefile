@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb test quick-test client-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel test quick-test client-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -42,6 +42,12 @@ deb: deps ## Debian packages of the programs and the libraries, in build/release
 	@cd build/release && cpack -G DEB -B packages >packages.log 2>&1 || { tail -20 packages.log; exit 1; }
 	@ls build/release/packages/*.deb
 
+wheel: deps ## the Python package systole-tpu with all libraries that it needs, in build/wheel
+	@tools/install-deps.sh clients
+	@$(call configure,release)
+	@$(call compile,release) --target systole_pjrt systole_app
+	@tools/make-wheel.sh build/release build/wheel
+
 test: test-deps ## all tests in the release build, and the core tests under the address, undefined-behaviour and thread sanitizers
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
 	@$(call run_tests,-C sanitize)
@@ -56,12 +62,13 @@ quick-test: test-deps ## all tests of the release build, without sanitizers
 	@$(call compile,release)
 	@$(call run_tests)
 
-client-tests: deps ## compare with Keras 2.15, Keras 3, XProf and XLA's headers; installs them; writes the tables of docs/keras_files.md
+client-tests: deps ## compare with Keras 2.15, Keras 3, JAX, XProf and XLA's headers; installs them; writes the tables of docs/keras_files.md
 	@tools/install-deps.sh clients
 	@$(call configure,release)
-	@$(call compile,release) --target keras_client systole_app
+	@$(call compile,release) --target keras_client systole_app systole_pjrt
 	@tools/install-clients.sh
 	@tests/clients/run.sh keras3 pjrt_headers.py
+	@tests/clients/run.sh jax jax_plugin.py build/release/lib/libsystole_pjrt.so
 	@tests/clients/run.sh xprof xprof_profile.py $(bin)/systole
 	@for client in keras2 keras3; do tests/clients/run.sh $$client keras_files.py $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
 

@@ -58,6 +58,18 @@ if(TARGET systole_mpi)
   install(TARGETS systole_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 
+# -- The Python package (pyproject.toml): the plugin and the command, and LAPACK, which the plugin loads by its name.
+if(TARGET systole_pjrt AND TARGET systole_app)
+  install(TARGETS systole_pjrt LIBRARY DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
+  install(TARGETS systole_app RUNTIME DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
+  find_library(SYSTOLE_LAPACKE NAMES liblapacke.so.3)
+  mark_as_advanced(SYSTOLE_LAPACKE)
+  if(SYSTOLE_LAPACKE)
+    file(REAL_PATH "${SYSTOLE_LAPACKE}" lapacke)
+    install(FILES "${lapacke}" RENAME liblapacke.so.3 DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
+  endif()
+endif()
+
 # -- Debian packages. Shared libraries become dependencies by themselves; headers need their -dev packages, which are those
 # of the build.
 execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/install-deps.sh" --list build

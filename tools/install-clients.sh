@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the clients that tests/clients compares with, each in a virtual environment of build/clients, in the versions of
 # tests/clients/<client>.lock. Uses no network if they are there.
-# usage: tools/install-clients.sh [CLIENT...]     clients: keras2 (Keras 2.15, needs Python up to 3.11), keras3, xprof
+# usage: tools/install-clients.sh [CLIENT...]     clients: keras2 (Keras 2.15, needs Python up to 3.11), keras3, jax, xprof
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- keras2 keras3 xprof
+[ $# -gt 0 ] || set -- keras2 keras3 jax xprof
 failed=0
 for client in "$@"; do
   lock=tests/clients/$client.lock to=build/clients/$client

@@ -181,6 +181,23 @@ TEST(Bytecode, ConvertsToText) {
   EXPECT_EQ(print(*parse(bytecode_to_text(write_bytecode(*module)))), print(*module));
 }
 
+// StableHLO's parser takes these attributes as arrays alone; VHLO stores tensors.
+TEST(Bytecode, TextHasArraysWhereStableHloDoes) {
+  const auto module = parse(
+      R"(func.func @main(%x: tensor<f32>, %y: tensor<1x1x4x4xf32>, %k: tensor<1x1x2x2xf32>) -> (tensor<2x3xf32>, tensor<1x1x3x3xf32>, tensor<2xi64>) {
+    %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<2x3xf32>
+    %1 = "stablehlo.convolution"(%y, %k) {batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]>, feature_group_count = 1 : i64, window_reversal = array<i1: true, false>} : (tensor<1x1x4x4xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x3x3xf32>
+    %2 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    return %0, %1, %2 : tensor<2x3xf32>, tensor<1x1x3x3xf32>, tensor<2xi64>
+  })");
+  const std::string text = bytecode_to_text(write_bytecode(*module));
+  EXPECT_THAT(text, HasSubstr("broadcast_dimensions = array<i64>"));
+  EXPECT_THAT(text, HasSubstr("window_strides = array<i64: 1, 1>"));
+  EXPECT_THAT(text, HasSubstr("window_reversal = array<i1: true, false>"));
+  EXPECT_THAT(text, HasSubstr("value = dense<[1, 2]> : tensor<2xi64>"));
+  EXPECT_EQ(print(*parse(text)), print(*module));
+}
+
 // Bytecode that MLIR's own tool makes of our text: the container and the builtin dialect.
 TEST(Bytecode, ReadsWhatMlirWrites) {
   if (std::system("command -v mlir-opt-19 > /dev/null 2>&1") != 0) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "systole/base/number_text.h"
 #include "systole/hlo/bytecode/attribute_groups.h"
 #include "systole/hlo/bytecode/reader_parts.h"
 #include "systole/hlo/text/lexer.h"
@@ -49,6 +50,25 @@ constexpr DefaultRow kDefaults[] = {
 bool is_default(std::string_view name, std::string_view text) {
   return std::ranges::any_of(
       kDefaults, [&](const DefaultRow& row) { return row.name == name && row.text == text; });
+}
+
+// VHLO has tensors where StableHLO has arrays: "dense<true> : tensor<2xi1>" is
+// "array<i1: true, true>".
+std::string bool_array(std::string_view text) {
+  const size_t size_at = text.rfind('<') + 1;
+  const size_t count =
+      parse_number<size_t>(text.substr(size_at, text.rfind('x') - size_at)).value_or(0);
+  std::string list(text.substr(6, text.find('>') - 6));  // behind "dense<"
+  if (list.starts_with('[')) {
+    list = list.substr(1, list.size() - 2);
+  } else {
+    list = fmt::format("{}", fmt::join(std::vector<std::string>(count, list), ", "));
+  }
+  return list.empty() ? "array<i1>" : fmt::format("array<i1: {}>", list);
+}
+
+std::string integer_array(const std::vector<int64_t>& integers) {
+  return integers.empty() ? "array<i64>" : fmt::format("array<i64: {}>", fmt::join(integers, ", "));
 }
 
 class Converter {
@@ -134,7 +154,11 @@ class Converter {
       if (value.text == "true") add(name, "");
       return;
     }
-    if (!is_default(name, value.text)) add(name, value.text);
+    if (is_default(name, value.text)) return;
+    const bool is_array = name != "value" && name.find('.') == std::string::npos;
+    if (is_array && value.integers) return add(name, integer_array(*value.integers));
+    if (name == "window_reversal") return add(name, bool_array(value.text));
+    add(name, value.text);
   }
 
   void convert_function(const std::string& name, const DecodedAttribute& value) {

@@ -1,0 +1,122 @@
+"""Features of JAX on the plugin, each against JAX's own CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+
+X = np.random.RandomState(0).randn(6, 6).astype(np.float32)
+
+
+def expect_same(f: Callable[..., Any], *arguments: Any, tolerance: float = 1e-5) -> None:
+    got = jax.tree.leaves(jax.jit(f)(*arguments))
+    with jax.default_device(jax.devices("cpu")[0]):
+        expected = jax.tree.leaves(jax.jit(f)(*arguments))
+    assert len(got) == len(expected)
+    for g, e in zip(got, expected, strict=True):
+        assert (g.dtype, g.shape) == (e.dtype, e.shape)
+        np.testing.assert_allclose(np.asarray(g, np.float64), np.asarray(e, np.float64), rtol=tolerance, atol=tolerance)
+
+
+def test_devices() -> None:
+    devices = jax.devices()
+    assert len(devices) == 8
+    assert {d.platform for d in devices} == {"systole"}
+    assert jax.default_backend() == "systole"
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "matmul": lambda a: a @ a,
+    "grad": jax.grad(lambda a: jnp.sum(jnp.tanh(a @ a))),
+    "vmap": jax.vmap(lambda a: jnp.sin(a) * a[0]),
+    "hessian": lambda a: jax.hessian(lambda v: jnp.sum(jnp.exp(v) * v))(a[0]),
+    "scan": lambda a: lax.scan(lambda c, t: (c @ c * 0.1 + t, jnp.sum(c)), a, a),
+    "while": lambda a: lax.while_loop(lambda s: s[0] < 10, lambda s: (s[0] + 1, s[1] * 0.9), (0, a))[1],
+    "cond": lambda a: lax.cond(a[0, 0] > 0, jnp.sin, jnp.cos, a),
+    "random": lambda a: a + jax.random.normal(jax.random.key(3), a.shape),
+    "sort": lambda a: (jnp.sort(a, 0), jnp.argsort(a), lax.top_k(a, 3)),
+    "scatter": lambda a: a.at[jnp.array([0, 2, 2])].add(a[:3]),
+    "conv": lambda a: lax.conv(a[None, None], a[None, None, :3, :3], (1, 1), "SAME"),
+    "special": lambda a: (jax.scipy.special.gammaln(jnp.abs(a) + 1), jax.scipy.special.ndtri(jax.nn.sigmoid(a))),
+    "scans": lambda a: (jnp.cumsum(a, 1), jnp.cumprod(a), lax.cummax(a)),
+    "vector math": lambda a: (jnp.log1p(jnp.abs(a)), jnp.cos(a), jnp.abs(a) ** 1.5, jnp.arctan2(a, a.T)),
+    "bf16": lambda a: (a.astype(jnp.bfloat16) @ a.astype(jnp.bfloat16)).astype(jnp.float32),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    expect_same(PROGRAMS[name], X, tolerance=1e-2 if name == "bf16" else 1e-5)
+
+
+LINEAR_ALGEBRA: dict[str, Callable[[Any], Any]] = {
+    "cholesky": lambda a: jnp.linalg.cholesky(a @ a.T + 6 * jnp.eye(6)),
+    "solve": lambda a: jnp.linalg.solve(a, a[:, 0]),
+    "eigh": lambda a: jnp.linalg.eigvalsh(a + a.T),
+    "svd": lambda a: jnp.linalg.svd(a, compute_uv=False),
+    "qr": lambda a: jnp.abs(jnp.linalg.qr(a)[1]),
+    "det": jnp.linalg.det,
+    "pinv": jnp.linalg.pinv,
+    "expm": jax.scipy.linalg.expm,
+}
+
+
+@pytest.mark.parametrize("name", LINEAR_ALGEBRA)
+def test_linear_algebra(name: str) -> None:
+    expect_same(LINEAR_ALGEBRA[name], X, tolerance=2e-4)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_linear_algebra_of_16_bits(dtype: Any) -> None:
+    values = lax.linalg.svd(X.astype(dtype), compute_uv=False)
+    assert values.dtype == dtype
+    np.testing.assert_allclose(np.asarray(values, np.float32), np.linalg.svd(X)[1], rtol=0.05)
+
+
+def test_donated_arguments_are_updated_in_place() -> None:
+    update = jax.jit(lambda a: a + 1, donate_argnums=0)
+    a = jnp.zeros((256, 256))
+    before = a.unsafe_buffer_pointer()
+    b = update(a)
+    assert b.unsafe_buffer_pointer() == before
+    assert a.is_deleted()
+
+
+def test_arrays_move_between_devices() -> None:
+    a = jax.device_put(X, jax.devices()[0])
+    for device in jax.devices():
+        a = jax.device_put(a, device)
+        assert a.devices() == {device}
+    np.testing.assert_array_equal(a, X)
+
+
+def test_compiled_programs_are_kept(tmp_path: Path) -> None:
+    from jax._src import compilation_cache
+
+    compilation_cache.reset_cache()
+    options = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in options.items():
+        jax.config.update(name, value)
+    try:
+        np.testing.assert_allclose(jax.jit(lambda a: a * 3 + 1)(X), X * 3 + 1, rtol=1e-6)
+    finally:
+        jax.config.update("jax_compilation_cache_dir", None)
+        compilation_cache.reset_cache()
+    assert list(tmp_path.glob("jit_*"))
+
+
+def test_a_program_that_is_too_large_is_refused() -> None:
+    with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
+        jax.jit(lambda: jnp.ones((1 << 22, 1 << 22)) @ jnp.ones((1 << 22, 8)))()

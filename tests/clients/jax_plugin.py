@@ -1,0 +1,19 @@
+"""Runs the tests of the Python package, which run JAX's features on the plugin.
+
+usage: jax_plugin.py LIBRARY        libsystole_pjrt.so. Exit status: pytest's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if __name__ == "__main__":
+    os.environ["SYSTOLE_PJRT_LIBRARY"] = str(Path(sys.argv[1]).resolve())
+    sys.path.insert(0, str(ROOT / "python"))
+    import pytest
+
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", str(ROOT / "python/tests")]))
