@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "systole/base/random.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/graph.h"
+#include "systole/io/file_systems/local_file_system.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {
@@ -118,6 +122,30 @@ TEST_F(Hdf5ToolsTest, H5dumpShowsTheRoot) {
                 AllOf(HasSubstr("STRSIZE H5T_VARIABLE"), HasSubstr("CSET H5T_CSET_ASCII"),
                       HasSubstr("DATASPACE  SCALAR")));
   }
+}
+
+// Why files are read by our own reader: HDF5 1.10 ends the process on files with one wrong bit.
+TEST_F(Hdf5ToolsTest, TheLibraryCrashesOnDamagedFilesOurReaderDoesNot) {
+  const Sequential model = tool_model();
+  model.save(folder_ / "model.h5");
+  const std::string whole = read_file(local_file_system(), folder_ / "model.h5");
+  const std::string damaged = folder_ / "damaged.h5";
+  RandomStream random(1);
+  int crashes = 0;
+  for (int i = 0; i < 400 && crashes == 0; ++i) {
+    std::string bytes = whole;
+    bytes[random.next_below(std::min<size_t>(bytes.size(), 6000))] ^=
+        static_cast<char>(1 << random.next_below(8));
+    write_file_atomically(local_file_system(), damaged, bytes);
+    try {
+      tool_model().load_weights(damaged);
+    } catch (const Error&) {
+      // Said, as most damage is.
+    }
+    const int status = run_command("h5dump " + damaged).status;
+    crashes += WIFSIGNALED(status) || WEXITSTATUS(status) > 128 ? 1 : 0;
+  }
+  if (crashes == 0) GTEST_SKIP() << "this version of HDF5 survives what was tried";
 }
 
 }  // namespace
