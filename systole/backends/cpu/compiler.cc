@@ -11,6 +11,7 @@
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
@@ -41,6 +42,45 @@ BufferAssignment assign_buffers(const hlo::Module& optimized,
                       [&](const hlo::Instruction& x) {
                         return step_scratch_bytes(x, options.optimize, num_threads);
                       }});
+}
+
+// A program after all passes, with its memory.
+struct ProgramPlan {
+  std::unique_ptr<hlo::Module> optimized;
+  std::unique_ptr<CompiledProgram> program;  // signature, aliases and bytes
+  BufferAssignment buffers;
+
+  // As a double: a sum of sizes near 2^63 would overflow.
+  double bytes() const {
+    const runtime::ExecutableStats& stats = program->stats;
+    return static_cast<double>(stats.argument_bytes) + static_cast<double>(stats.result_bytes) +
+           static_cast<double>(stats.temp_bytes);
+  }
+};
+
+ProgramPlan plan_program(const hlo::Module& module, const runtime::CompileOptions& options,
+                         int num_threads, bool in_turn) {
+  auto optimized = on_all_replicas(module, options, in_turn);
+  run_passes(*optimized, options);
+  auto program = std::make_unique<CompiledProgram>();
+  note_signature(optimized->entry(), *program);
+  program->aliases = optimized->aliases;
+  BufferAssignment buffers = assign_buffers(*optimized, options, num_threads);
+  program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
+  return {std::move(optimized), std::move(program), std::move(buffers)};
+}
+
+// Replicas side by side are faster: one product over all their rows instead of one each. They run
+// in turn where the machine has no memory for that.
+ProgramPlan plan_program(const hlo::Module& module, const runtime::CompileOptions& options,
+                         int num_threads, int64_t memory_bytes) {
+  ProgramPlan plan = plan_program(module, options, num_threads, false);
+  if (options.num_replicas == 1 || plan.bytes() <= static_cast<double>(memory_bytes)) return plan;
+  ProgramPlan in_turn = plan_program(module, options, num_threads, true);
+  if (in_turn.bytes() >= plan.bytes()) return plan;
+  log_debug("cpu: replicas of '{}' run one after another, with {} instead of {}", module.name(),
+            runtime::bytes_text(in_turn.bytes()), runtime::bytes_text(plan.bytes()));
+  return in_turn;
 }
 
 // What one replica needs is planned for it alone, but only when all of them together need more.
@@ -85,13 +125,10 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   const tracing::Span span("compile for cpu", tracing::Kind::compile);
   const auto start = std::chrono::steady_clock::now();
   const int num_threads = pool == nullptr ? 1 : pool->num_threads();
-  const auto optimized = on_all_replicas(module, options);
-  run_passes(*optimized, options);
-  auto program = std::make_unique<CompiledProgram>();
-  note_signature(optimized->entry(), *program);
-  program->aliases = optimized->aliases;
-  const BufferAssignment buffers = assign_buffers(*optimized, options, num_threads);
-  program->temp_bytes = program->stats.temp_bytes = buffers.temp_bytes();
+  ProgramPlan plan = plan_program(module, options, num_threads, memory_bytes);
+  const auto& optimized = plan.optimized;
+  const BufferAssignment& buffers = plan.buffers;
+  auto program = std::move(plan.program);
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   check_memory_limit(module, options, num_threads, program->stats);
   program->constants = buffers.constants();

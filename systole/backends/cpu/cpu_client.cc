@@ -24,9 +24,10 @@ constexpr int kMaxPools = 4;
 
 class CpuClient : public runtime::HostClient {
  public:
-  CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options)
-      : HostClient("cpu", describe(jit->target()), runtime::host_memory_bytes(), options),
-        jit_(std::move(jit)) {}
+  CpuClient(std::unique_ptr<Jit> jit, const runtime::ClientOptions& options, int64_t memory_bytes)
+      : HostClient("cpu", describe(jit->target()), memory_bytes, options),
+        jit_(std::move(jit)),
+        memory_bytes_(memory_bytes) {}
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& given) override {
@@ -38,8 +39,8 @@ class CpuClient : public runtime::HostClient {
     runtime::CompileOptions options = given;
     options.memory_limit = memory_limit(given);
     std::shared_ptr<ThreadPool> threads = pool(options.num_threads);
-    auto program = compile_program(module, options, threads.get(), runtime::host_memory_bytes(),
-                                   *jit_, code_cache(options.cache_folder));
+    auto program = compile_program(module, options, threads.get(), memory_bytes_, *jit_,
+                                   code_cache(options.cache_folder));
     auto placements = result_placements(module, options, program->results);
     return std::make_unique<CpuExecutable>(
         std::move(program), std::move(threads), std::move(placements),
@@ -90,6 +91,7 @@ class CpuClient : public runtime::HostClient {
   }
 
   std::unique_ptr<Jit> jit_;
+  const int64_t memory_bytes_;
   std::mutex mutex_;
   std::map<int, std::weak_ptr<ThreadPool>> pools_;  // by number of threads; guarded by mutex_
   // Guarded by mutex_; by CompileOptions::cache_folder. Null where none can be used.
@@ -98,9 +100,11 @@ class CpuClient : public runtime::HostClient {
 
 }  // namespace
 
-std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options) {
+std::unique_ptr<runtime::Client> make_client(const runtime::ClientOptions& options,
+                                             int64_t memory_bytes) {
   return std::make_unique<CpuClient>(
-      Jit::create(), runtime::resolve_options("cpu", runtime::host_client_options(), options));
+      Jit::create(), runtime::resolve_options("cpu", runtime::host_client_options(), options),
+      memory_bytes);
 }
 
 }  // namespace systole::cpu

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "systole/backends/cpu/cpu_backend.h"
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/base/error.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/testing/random_module.h"
@@ -91,6 +93,60 @@ TEST(CpuReplicas, CountsTheMemoryOfEachCore) {
               ::testing::AllOf(::testing::HasSubstr("RESOURCE_EXHAUSTED: core: memory"),
                                ::testing::HasSubstr("expected at most 2.0 KiB"),
                                ::testing::HasSubstr("node 'images'")));
+}
+
+hlo::DotAttrs contracting(int64_t lhs, int64_t rhs) {
+  return {.lhs_contracting_dimensions = {lhs}, .rhs_contracting_dimensions = {rhs}};
+}
+
+// A step of training: w2 - sum of gradients, and the gradient's norm of the replica's own examples.
+// The hidden layer has 512 KiB a replica.
+void write_step(hlo::Module& module) {
+  hlo::Computation& main = module.add_function("main");
+  const Value w1 = main.add_parameter({DType::f32, {64, 512}});
+  const Value w2 = main.add_parameter({DType::f32, {512, 8}});
+  const Value x = main.add_parameter({DType::f32, {256, 64}});
+  Builder b(main);
+  const Value z = b.dot_general(x, w1, contracting(1, 0));
+  const Value hidden = b.dot_general(b.unary(Opcode::tanh, z),
+                                     b.splat({DType::f32, {512, 512}}, 0.01), contracting(1, 0));
+  const Value y = b.dot_general(hidden, w2, contracting(1, 0));
+  const Value id = b.convert(b.op(Opcode::replica_id, {})->result(), DType::f32);
+  const Value weighted = b.multiply(y, b.broadcast(b.add(id, b.scalar(DType::f32, 1)), y.shape()));
+  const Value gradient = b.dot_general(hidden, weighted, contracting(0, 0));
+  const Value mean = all_reduce(b, b.reduce(y, Opcode::add, {0}));
+  main.set_results({b.subtract(w2, all_reduce(b, gradient)),
+                    b.reduce(b.multiply(y, b.broadcast(mean, y.shape())), Opcode::add, {0, 1})});
+}
+
+TEST(CpuReplicas, ThoseThatDoNotFitSideBySideRunInTurn) {
+  hlo::Module module;
+  write_step(module);
+  runtime::CompileOptions options{.num_replicas = kReplicas,
+                                  .replicated_parameters = {true, true, false}};
+  std::vector<std::vector<Tensor>> arguments;
+  for (uint64_t r = 0; r < kReplicas; ++r) {
+    arguments.push_back(hlo::testing::random_arguments(module, r));
+    arguments[r][0] = arguments[0][0];
+    arguments[r][1] = arguments[0][1];
+  }
+  const auto side_by_side = testing::client().compile(module, options);
+  const runtime::ExecutableStats& all = side_by_side->stats();
+  const int64_t limit = all.argument_bytes + all.result_bytes + all.temp_bytes / 2;
+  const auto small = make_client({}, limit);
+  const int64_t in_turn = small->compile(module, options)->stats().temp_bytes;
+  EXPECT_LT(in_turn, all.temp_bytes / 2);
+  const auto want = runtime::run_replicas(testing::client(), module, arguments, options);
+  const auto got = runtime::run_replicas(*small, module, arguments, options);
+  for (size_t r = 0; r < want.size(); ++r) {
+    for (size_t k = 0; k < want[r].size(); ++k) {
+      EXPECT_EQ(hlo::testing::difference(got[r][k], want[r][k], 1e-4), "")
+          << "replica " << r << ", result " << k;
+    }
+  }
+  EXPECT_THAT(systole::testing::error_of(
+                  [&] { make_client({}, all.argument_bytes)->compile(module, options); }),
+              ::testing::HasSubstr("RESOURCE_EXHAUSTED: cpu: memory of "));
 }
 
 }  // namespace

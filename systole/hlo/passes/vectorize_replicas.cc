@@ -82,7 +82,7 @@ ReplicatedModule vectorize_replicas(const Module& module, const ReplicaOptions& 
   }
   const replicas::Variance variance(module, result.varying_parameters, all_replicas(options));
   result.varying_results = varying(main.results(), variance);
-  replicas::Vectorizer(variance, options.num_replicas, options.processes)
+  replicas::Vectorizer(variance, options)
       .write_main(main, result.module->add_function(main.name()), result.varying_parameters);
   take_aliases(module, result);
   return result;

@@ -21,6 +21,9 @@ struct ReplicaOptions {
   // If given, sums over replicas are calls of kSumReplicas, whose order does not depend on how
   // processes share the replicas. Absent: this process has all replicas.
   std::optional<ProcessSpan> processes = std::nullopt;
+  // Whether the replicas run one after another where they do not meet, so that they share the
+  // memory of intermediate values. What they exchange is stacked.
+  bool in_turn = false;
   // Per parameter of main: whether the caller passes one value for all replicas (a variable, a
   // number of steps). Empty: no parameter.
   std::vector<bool> replicated_parameters;
@@ -46,7 +49,8 @@ struct ReplicatedModule {
 // and values that depend only on these) is computed once. Collective ops become data movement and
 // reductions along the replica axis, in the order of the replicas. The sum over replicas of a
 // product becomes a product that also contracts over the replica axis, unless the program spans
-// processes.
+// processes or runs the replicas in turn. Replicas in turn are loops over the replicas, one between
+// any two collective ops of which one needs the other; sums over replicas are added up in them.
 //
 // REQUIRES: no calls and composites (InlineCalls).
 //

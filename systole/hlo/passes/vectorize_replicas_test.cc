@@ -63,10 +63,12 @@ bool has_opcode(const Computation& computation, const std::function<bool(Opcode)
 
 // Runs `module` on replicas and as one program. "" when both give the same.
 std::string compare(const Module& module, const std::vector<std::vector<Tensor>>& arguments,
-                    const std::vector<bool>& replicated, std::span<const double> tolerances) {
+                    const std::vector<bool>& replicated, std::span<const double> tolerances,
+                    bool in_turn) {
   const auto num_replicas = static_cast<int>(arguments.size());
   const ReplicatedModule one = vectorize_replicas(
-      module, {.num_replicas = num_replicas, .replicated_parameters = replicated});
+      module,
+      {.num_replicas = num_replicas, .in_turn = in_turn, .replicated_parameters = replicated});
   verify(*one.module);
   if (uses_replicas(*one.module)) return "still asks for its replica";
   const auto want = evaluate_replicated(module, arguments);
@@ -116,9 +118,11 @@ void check(const Case& row, int num_replicas, uint64_t choice) {
   Builder b(main);
   main.set_results(row.results(b, parameters));
   const std::vector<double> tolerances(main.results().size(), 1e-5);
-  EXPECT_EQ(compare(module, arguments, replicated, tolerances), "")
-      << num_replicas << " replicas, varying " << choice << "\n"
-      << print(module);
+  for (const bool in_turn : {false, true}) {
+    EXPECT_EQ(compare(module, arguments, replicated, tolerances, in_turn), "")
+        << num_replicas << " replicas, varying " << choice << (in_turn ? ", in turn" : "") << "\n"
+        << print(module);
+  }
 }
 
 TEST_P(VectorizeReplicas, AgreesWithTheReplicas) {
@@ -690,9 +694,11 @@ TEST(VectorizeReplicasRandom, ProgramsAgreeWithTheReplicas) {
         if (replicated[i]) of_replica[i] = arguments[0][i];
       }
     }
-    ASSERT_EQ(compare(module, arguments, replicated, random.tolerances), "")
-        << "seed " << seed << "\n"
-        << print(module);
+    for (const bool in_turn : {false, true}) {
+      ASSERT_EQ(compare(module, arguments, replicated, random.tolerances, in_turn), "")
+          << "seed " << seed << (in_turn ? ", in turn" : "") << "\n"
+          << print(module);
+    }
   }
 }
 
@@ -713,6 +719,26 @@ TEST(VectorizeReplicasForm, AnUpdateBySumsIsComputedOnce) {
   EXPECT_EQ(one.varying_results, std::vector<bool>{false});
   EXPECT_EQ(one.module->aliases, module.aliases);
   EXPECT_FALSE(has_opcode(one.module->entry(), [](Opcode o) { return o == Opcode::reduce; }));
+}
+
+// In turn nothing but the parameter is there for all replicas.
+TEST(VectorizeReplicasForm, ReplicasInTurnAddUpTheirSums) {
+  Module module;
+  Computation& main = module.add_function("main");
+  const Value w = main.add_parameter({DType::f32, {4, 4}});
+  const Value x = main.add_parameter(kF84);
+  Builder b(main);
+  const Value gradient = all_reduce(b, b.dot_general(x, b.negate(x), kMatmul));
+  main.set_results({b.subtract(w, gradient)});
+  const ReplicatedModule one = vectorize_replicas(
+      module, {.num_replicas = 8, .in_turn = true, .replicated_parameters = {true, false}});
+  const Computation& all = one.module->entry();
+  EXPECT_TRUE(has_opcode(all, [](Opcode o) { return o == Opcode::while_; }));
+  for (const Instruction* made : all.instructions()) {
+    for (const TensorType& type : made->results()) {
+      EXPECT_TRUE(made->is(Opcode::parameter) || type.shape.rank() < 3) << to_string(made->opcode());
+    }
+  }
 }
 
 TEST(VectorizeReplicasErrors, SaysWhatDoesNotFit) {

@@ -40,7 +40,7 @@ bool at_end(const hlo::Instruction& x) {
 }  // namespace
 
 std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
-                                             const runtime::CompileOptions& options) {
+                                             const runtime::CompileOptions& options, bool in_turn) {
   auto copy = module.clone();
   copy->budget = std::make_shared<hlo::Budget>(*copy);
   const runtime::ProcessGroup* const processes = options.processes;
@@ -53,6 +53,7 @@ std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
     hlo::InlineCalls().run(*copy);
   }
   hlo::ReplicaOptions replicas{.num_replicas = options.num_replicas,
+                               .in_turn = in_turn,
                                .replicated_parameters = options.replicated_parameters};
   if (processes != nullptr) {
     replicas.processes = hlo::ProcessSpan{.count = processes->size(), .index = processes->rank()};

@@ -9,9 +9,11 @@
 namespace systole::cpu {
 
 // Returns a copy of the module that computes all replicas as one program
-// (hlo/passes/vectorize_replicas.h). Errors: those of vectorize_replicas.
+// (hlo/passes/vectorize_replicas.h), side by side or one after another. Errors: those of
+// vectorize_replicas.
 std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
-                                             const runtime::CompileOptions& options);
+                                             const runtime::CompileOptions& options,
+                                             bool in_turn = false);
 
 // Prepares the module for code generation: inlines calls; simplifies and fuses if options.optimize
 // is set.

@@ -72,6 +72,16 @@ bool is_sum(const Instruction& x, Value operand, DType dtype) {
 
 }  // namespace
 
+bool is_plain_sum(const Vectorizer& v, const Instruction& x, Value operand) {
+  if (!x.is(Opcode::all_reduce)) return false;
+  if (!is_one_group(groups_of(x, static_cast<int>(v.num_replicas())))) return false;
+  for (int i = 0; i < x.num_operands(); ++i) {
+    const DType dtype = x.results()[static_cast<size_t>(i)].dtype;
+    if (x.operand(i) == operand && !is_sum(x, operand, dtype)) return false;
+  }
+  return true;
+}
+
 std::vector<Value> vectorize_all_reduce(Vectorizer& v, Instruction& x) {
   const std::vector<Group> groups = groups_of(x, static_cast<int>(v.num_replicas()));
   std::vector<Value> results;

@@ -54,6 +54,8 @@ std::vector<Value> vectorize_collective_reduce(Vectorizer& v, Instruction& x);
 std::vector<Value> vectorize_partition_id(Vectorizer& v, Instruction& x);
 std::vector<Value> vectorize_reduce_scatter(Vectorizer& v, Instruction& x);
 std::vector<Value> vectorize_replica_id(Vectorizer& v, Instruction& x);
+// Returns whether `x` is an all_reduce that adds `operand` up over all replicas, in its dtype.
+bool is_plain_sum(const Vectorizer& v, const Instruction& x, Value operand);
 
 // -- sums.cc: `terms` is the rule of add and subtract, `product` of multiply and divide, `linear`
 // of opcodes on one operand that commute with addition

@@ -118,8 +118,9 @@ std::optional<Value> sum_product(Vectorizer& v, Instruction& x) {
 }
 
 std::optional<Value> Vectorizer::linear_sum(Value old) {
-  // Another user needs the stacked value anyway.
-  if (!varying(old) || old.def->users().size() != 1) return std::nullopt;
+  if (const auto sum = sums_.find(old); sum != sums_.end()) return sum->second;
+  // Another user needs the stacked value anyway; in loops over the lanes the operands are not here.
+  if (!varying(old) || in_turn_ || old.def->users().size() != 1) return std::nullopt;
   const SumRule rule = semantics_of(old.def->opcode()).sum_over_replicas;
   if (rule == nullptr) return std::nullopt;
   // The sum is part of the instruction, not of what asks for it.

@@ -234,8 +234,12 @@ std::vector<Value> Vectorizer::write_region(const Computation& from, Computation
                                             const std::vector<bool>& varying) {
   const std::optional<Builder> outer = builder_;
   builder_.emplace(to);
-  for (Instruction* x : from.instructions()) {
-    if (!x->is(Opcode::parameter) && x != from.terminator()) write(*x);
+  if (in_turn_) {
+    write_in_turn(from);
+  } else {
+    for (Instruction* x : from.instructions()) {
+      if (!x->is(Opcode::parameter) && x != from.terminator()) write(*x);
+    }
   }
   std::vector<Value> results;
   for (size_t i = 0; i < varying.size(); ++i) {

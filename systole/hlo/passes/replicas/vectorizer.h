@@ -17,8 +17,11 @@ namespace systole::hlo::replicas {
 class Vectorizer {
  public:
   // `num_replicas`: those of this process, each with a lane.
-  Vectorizer(const Variance& variance, int64_t num_replicas, std::optional<ProcessSpan> processes)
-      : variance_(variance), num_lanes_(num_replicas), processes_(processes) {}
+  Vectorizer(const Variance& variance, const ReplicaOptions& options)
+      : variance_(variance),
+        num_lanes_(options.num_replicas),
+        processes_(options.processes),
+        in_turn_(options.in_turn && options.num_replicas > 1) {}
 
   // Writes main, with parameters and results.
   void write_main(const Computation& from, Computation& to, const std::vector<bool>& varying);
@@ -53,6 +56,8 @@ class Vectorizer {
   std::vector<Value> write_region(const Computation& from, Computation& to,
                                   const std::vector<bool>& varying);
   void map_to(Value old, Value now) { map_[old] = now; }
+  // Tells the sum over all replicas of a value that is not stacked.
+  void note_sum(Value old, Value sum) { sums_[old] = sum; }
 
   // Whether sums over replicas are calls of kSumReplicas.
   bool sums_by_calls() const { return processes_.has_value(); }
@@ -64,6 +69,8 @@ class Vectorizer {
 
  private:
   void write(Instruction& instruction);
+  // Writes a region's instructions with loops over the lanes.
+  void write_in_turn(const Computation& from);
   bool must_be_lane_by_lane(const Instruction& instruction) const;
   // Calls the rule of an op that meets replicas of other processes.
   std::vector<Value> write_over_processes(Instruction& instruction, VectorizeRule rule);
@@ -74,8 +81,10 @@ class Vectorizer {
   const Variance& variance_;
   int64_t num_lanes_;
   const std::optional<ProcessSpan> processes_;
+  const bool in_turn_;
   bool lanes_of_all_ = false;  // within write_over_processes()
   ValueMap map_;
+  ValueMap sums_;
   std::optional<Builder> builder_;
 };
 
