@@ -39,6 +39,7 @@
 #include "systole/keras/quantized/quantized_model.h"
 #include "systole/keras/tpu/keras_support.h"
 #include "systole/keras/training/callbacks.h"
+#include "systole/keras/training/interruption.h"
 #include "systole/keras/training/sequence.h"
 
 namespace systole::keras {

@@ -11,6 +11,7 @@
 #include "systole/keras/engine/seed.h"
 #include "systole/keras/models/model.h"
 #include "systole/keras/training/fit.h"
+#include "systole/keras/training/interruption.h"
 #include "systole/keras/training/step_values.h"
 #include "systole/train/loop/signals.h"
 
@@ -321,6 +322,7 @@ Tensor Model::predict_generator(const FitInput& input, const PredictOptions& opt
 
 Scores Model::train_on_batch(const ArrayList& x, const ArrayList& y, const ArrayList& sample_weight,
                              const std::map<int64_t, double>& class_weight) const {
+  check_not_interrupted("train_on_batch");
   Trainer& own = trainer();
   Arrays batch = prepare_arrays(*model(), {x.all(), y.all(), sample_weight.all()}, &own.options());
   apply_class_weight(batch, class_weight, model()->output_names());

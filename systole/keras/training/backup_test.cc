@@ -220,6 +220,7 @@ TEST(BackupAndRestore, ASignalSavesThePosition) {
   run.ends = std::make_shared<Interrupts>();
   EXPECT_EQ(train(run).history.stopped_by, "SIGTERM");
   run.ends = nullptr;
+  resume_training();
   expect_same(train(run), expected);
 }
 

@@ -306,8 +306,32 @@ TEST_F(FitCallbacksTest, ASignalEndsFitAndTheModelGoesOn) {
   const History history = fit(model, {interrupt}, 9);
   EXPECT_EQ(history.stopped_by, "SIGINT");
   EXPECT_THAT(history.epoch, ElementsAre(0, 1));
-  EXPECT_EQ(fit(model, {}, 2).stopped_by, "");
   EXPECT_TRUE(std::isfinite(model.evaluate(x_, y_, {.verbose = 0})["loss"]));
+  resume_training();
+  EXPECT_EQ(fit(model, {}, 2).stopped_by, "");
+}
+
+TEST_F(FitCallbacksTest, ASignalEndsALoopOfFits) {
+  const Sequential generator = make_model();
+  const Sequential discriminator = make_model();
+  int64_t turns = 0;
+  const CallbackPtr interrupt = callbacks::LambdaCallback({.on_epoch_end = [&](int64_t, Logs&) {
+    if (turns == 3) std::raise(SIGINT);
+  }});
+  EXPECT_EQ(error_of([&] {
+              for (; turns < 9; ++turns) {
+                discriminator.train_on_batch(x_, y_);
+                fit(generator, {interrupt}, 1);
+              }
+            }),
+            "CANCELLED: train_on_batch: got SIGINT during the fit() before, expected "
+            "resume_training() before another training begins");
+  EXPECT_EQ(turns, 4);
+  EXPECT_THAT(error_of([&] { fit(generator, {}, 1); }), HasSubstr("CANCELLED: fit: got SIGINT"));
+  // Outside of fit() the signal does what it did before.
+  EXPECT_EXIT(std::raise(SIGINT), ::testing::KilledBySignal(SIGINT), "");
+  resume_training();
+  EXPECT_EQ(fit(generator, {}, 1).stopped_by, "");
 }
 
 TEST_F(FitCallbacksTest, UnknownMonitorsFailAtTheStart) {

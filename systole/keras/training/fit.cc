@@ -11,6 +11,7 @@
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/keras/training/backup.h"
+#include "systole/keras/training/interruption.h"
 #include "systole/keras/training/progress_bar.h"
 #include "systole/keras/training/running_means.h"
 #include "systole/profile/triggers.h"
@@ -63,6 +64,7 @@ class FitRun : public train::StepListener {
       : run_(run), trainer_(run.trainer), options_(run.options), steps_(run.train->steps()) {}
 
   History run() {
+    check_not_interrupted("fit");
     const StopSignals signals("ends fit() after the steps under way");
     profile::install_triggers();
     open_backup();
@@ -81,9 +83,10 @@ class FitRun : public train::StepListener {
     if (interrupted()) {
       history_.stopped_by = StopSignals::received();
       log_warning(
-          "fit: ended by {}; the program goes on. A loop that calls fit ends with `if "
-          "(!history.stopped_by.empty()) break;`",
+          "fit: ended by {}; the program goes on, but the next training is refused, so that a loop "
+          "of them ends",
           history_.stopped_by);
+      note_interruption(StopSignals::received());
     }
     if (backup_) backup_->finish(history_.stopped_by.empty());
     return std::move(history_);

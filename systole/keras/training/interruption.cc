@@ -1,0 +1,27 @@
+#include "systole/keras/training/interruption.h"
+
+#include <atomic>
+
+#include "systole/base/error.h"
+
+namespace systole::keras {
+namespace {
+
+std::atomic<const char*> ended_by{nullptr};
+
+}  // namespace
+
+void resume_training() { ended_by = nullptr; }
+
+void note_interruption(const char* signal) { ended_by = signal; }
+
+void check_not_interrupted(std::string_view what) {
+  const char* const signal = ended_by.load();
+  if (signal == nullptr) return;
+  throw make_error(Code::cancelled,
+                   "{}: got {} during the fit() before, expected resume_training() before another "
+                   "training begins",
+                   what, signal);
+}
+
+}  // namespace systole::keras

@@ -1,0 +1,19 @@
+// Ctrl-C in programs that train several times: the first one ends the fit() under way, and no
+// training begins after it.
+#pragma once
+
+#include <string_view>
+
+namespace systole::keras {
+
+// After a signal ended a fit(), the next fit() or train_on_batch() of the process throws CANCELLED,
+// so that a loop of them ends. This lets them train again. Thread-safe.
+void resume_training();
+
+// -- For fit() and train_on_batch()
+// `signal`: a literal, the name of the signal that ended a fit().
+void note_interruption(const char* signal);
+// Errors: CANCELLED after note_interruption().
+void check_not_interrupted(std::string_view what);
+
+}  // namespace systole::keras
