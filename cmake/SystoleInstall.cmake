@@ -13,7 +13,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 install(TARGETS systole ${layers} EXPORT systoleTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT systoleTargets NAMESPACE systole:: DESTINATION "${package_dir}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/systole" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/systole" "${PROJECT_BINARY_DIR}/generated/include/systole" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "testing" EXCLUDE)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/systoleConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/systoleConfig.cmake" INSTALL_DESTINATION "${package_dir}")

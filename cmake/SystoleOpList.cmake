@@ -1,7 +1,7 @@
-# systole_op_list(<out variable> KIND graph|hlo|chlo|kernel|layer|optimizer FOLDER <folder>)
+# systole_op_list(<out variable> KIND graph|hlo|chlo|kernel|layer FOLDER <folder>)
 #
 # Generates the C++ file that lists the definitions in the sources of a folder. The folder is the only list.
-#   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>;                      in namespace systole::ops
+#   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>{...}  one or more      in namespace systole::ops
 #          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
@@ -9,8 +9,6 @@
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 #   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
 #          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/engine/layer_class.h
-#   optimizer optimizers/<o>.cc    OptimizerClass <o>_class();                      in namespace systole::keras
-#          the file defines         optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
 #   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
 #          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host/host_kernel.h
 # The list is sorted by name and excludes tests. A folder without sources yields no file.
@@ -33,21 +31,16 @@ function(systole_op_list out)
       endforeach()
       continue()
     endif()
-    cmake_path(GET file STEM stem)
-    # The folders of these kinds also have sources that define nothing by themselves.
     if(arg_KIND STREQUAL "graph")
-      set(defines "OpDef op_${stem}[^a-z0-9_]")
-    elseif(arg_KIND STREQUAL "optimizer")
-      set(defines "Class ${stem}_class\\(")
-    else()
-      set(defines "")
+      file(STRINGS "${file}" definitions REGEX "^extern const OpDef op_[a-z0-9_]+{")
+      foreach(definition IN LISTS definitions)
+        if(definition MATCHES "^extern const OpDef op_([a-z0-9_]+){")
+          list(APPEND names ${CMAKE_MATCH_1})
+        endif()
+      endforeach()
+      continue()
     endif()
-    if(defines)
-      file(STRINGS "${file}" definition REGEX "${defines}" LIMIT_COUNT 1)
-      if(NOT definition)
-        continue()
-      endif()
-    endif()
+    cmake_path(GET file STEM stem)
     list(APPEND names ${stem})
   endforeach()
   list(SORT names)
@@ -61,9 +54,6 @@ function(systole_op_list out)
     elseif(arg_KIND STREQUAL "layer")
       string(APPEND declarations "LayerClass ${name}_class();\n")
       string(APPEND rows "      layers::${name}_class,\n")
-    elseif(arg_KIND STREQUAL "optimizer")
-      string(APPEND declarations "OptimizerClass ${name}_class();\n")
-      string(APPEND rows "      ${name}_class,\n")
     elseif(arg_KIND STREQUAL "chlo")
       string(APPEND declarations "extern const Expand ${name}_expansion;\n")
       string(APPEND rows "      {\"${name}\", ops::${name}_expansion},\n")
@@ -80,6 +70,47 @@ function(systole_op_list out)
   list(LENGTH names SYSTOLE_COUNT)
   set(generated "${PROJECT_BINARY_DIR}/generated/${arg_KIND}_op_list.cc")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${arg_KIND}_op_list.cc.in" "${generated}" @ONLY)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()
+
+# systole_optimizer_list(<out variable> graph|train|keras)
+#
+# Generates the C++ file that lists the rules of systole/graph/optimizers (`struct <Rule> : OptimizerRule` in its headers)
+# for a layer. For train also the header systole/graph/optimizers/all.h, which includes them.
+#   graph  all_optimizer_defs()     of systole/graph/optimizers/optimizer_def.h
+#   train  optimizer_classes()      of systole/train/optimizer.h
+#   keras  optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
+function(systole_optimizer_list out layer)
+  set(folder systole/graph/optimizers)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.h")
+  set(rules "")
+  set(SYSTOLE_INCLUDES "")
+  foreach(file IN LISTS files)
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" definitions REGEX "^struct [A-Za-z0-9]+ : OptimizerRule")
+    foreach(definition IN LISTS definitions)
+      if(definition MATCHES "^struct ([A-Za-z0-9]+) : OptimizerRule")
+        list(APPEND rules ${CMAKE_MATCH_1})
+      endif()
+    endforeach()
+    if(definitions)
+      string(APPEND SYSTOLE_INCLUDES "#include \"${file}\"\n")
+    endif()
+  endforeach()
+  if(layer STREQUAL "train")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/optimizers_header.h.in"
+                   "${PROJECT_BINARY_DIR}/generated/include/${folder}/all.h" @ONLY)
+  endif()
+  set(SYSTOLE_ROWS "")
+  foreach(rule IN LISTS rules)
+    if(layer STREQUAL "graph")
+      string(APPEND SYSTOLE_ROWS "      &rules::${rule}::def,\n")
+    else()
+      string(APPEND SYSTOLE_ROWS "    add_optimizer_class<rules::${rule}>(all);\n")
+    endif()
+  endforeach()
+  list(LENGTH rules SYSTOLE_COUNT)
+  set(generated "${PROJECT_BINARY_DIR}/generated/${layer}_optimizer_list.cc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${layer}_optimizer_list.cc.in" "${generated}" @ONLY)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 

@@ -101,25 +101,19 @@ using systole::xw_plus_b;
 using systole::zero_fraction;
 }  // namespace nn
 
-// tf.train
+// tf.train: the optimizers stand in graph/optimizers.
 namespace train {
-using systole::AdadeltaOptimizer;
-using systole::AdagradOptimizer;
-using systole::AdamOptimizer;
 using systole::CheckpointSaverHook;
 using systole::cosine_decay;
 using systole::exponential_decay;
 using systole::ExponentialMovingAverage;
 using systole::FinalOpsHook;
-using systole::FtrlOptimizer;
 using systole::get_global_step;
 using systole::get_or_create_global_step;
-using systole::GradientDescentOptimizer;
 using systole::init_from_checkpoint;
 using systole::inverse_time_decay;
 using systole::latest_checkpoint;
 using systole::LoggingTensorHook;
-using systole::MomentumOptimizer;
 using systole::MonitoredSession;
 using systole::MonitoredTrainingSession;
 using systole::NanTensorHook;
@@ -127,7 +121,6 @@ using systole::natural_exp_decay;
 using systole::Optimizer;
 using systole::piecewise_constant;
 using systole::polynomial_decay;
-using systole::RMSPropOptimizer;
 using systole::Saver;
 using systole::Scaffold;
 using systole::SessionRunHook;

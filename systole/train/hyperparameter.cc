@@ -16,6 +16,8 @@ bool is_within(double value, HyperparameterRange range) {
       return value > 0;
     case HyperparameterRange::below_one:
       return value >= 0 && value < 1;
+    case HyperparameterRange::not_positive:
+      return value <= 0;
     default:
       return value >= 0 && value <= 1;
   }
@@ -29,6 +31,8 @@ std::string_view text_of(HyperparameterRange range) {
       return "a number above 0";
     case HyperparameterRange::below_one:
       return "a number in [0, 1)";
+    case HyperparameterRange::not_positive:
+      return "a number of 0 or less";
     default:
       return "a number in [0, 1]";
   }

@@ -7,7 +7,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/op_error.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/train/hyperparameter.h"
 #include "systole/train/update_ops.h"
 
 namespace systole {
@@ -101,7 +100,8 @@ Variable Optimizer::slot(const Variable& variable, std::string_view slot_name) c
 }
 
 Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_view slot_name,
-                                       std::string_view operation_name, double initial_value) {
+                                       std::string_view operation_name, double initial_value,
+                                       const std::optional<Shape>& shape) {
   Variable& slot = slots_[{variable.handle().node(), std::string(slot_name)}];
   if (!slot.valid()) {
     // The caller's name scope and control dependencies do not apply to slots.
@@ -109,17 +109,11 @@ Variable Optimizer::get_or_create_slot(const Variable& variable, std::string_vie
     const ControlDependencies lifted(nullptr);
     const Tensor value = Tensor::full(variable.dtype(), {}, initial_value);
     slot = Variable(
-        fill(variable.shape(), value),
+        fill(shape.value_or(variable.shape()), value),
         {.name = fmt::format("{}/{}", variable.name(), operation_name), .trainable = false});
     made_.push_back(slot);
   }
   return slot;
-}
-
-Input Optimizer::checked_learning_rate(std::string_view optimizer, Input learning_rate) {
-  check_hyperparameter(optimizer, "learning_rate", learning_rate,
-                       HyperparameterRange::not_negative);
-  return learning_rate;
 }
 
 Output Optimizer::resolve_learning_rate(const Input& learning_rate, DType dtype) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,9 @@
 #include "systole/graph/api/graph.h"
 #include "systole/graph/api/variable.h"
 #include "systole/graph/gradients/indexed_slices.h"
+#include "systole/graph/op_def.h"
+#include "systole/graph/optimizers/optimizer_def.h"
+#include "systole/graph/optimizers/update_step.h"
 
 namespace systole {
 
@@ -42,14 +46,11 @@ struct MinimizeOptions {
 // The collection of learning rates that are tensors, for summaries.
 inline constexpr std::string_view kLearningRates = "learning_rates";
 
-// A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
-// optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
-using Hyperparameter = Input;
-
 // Builds the update of variables from a loss. A variable that is read by gather() along its first
 // axis alone is updated row by row: Momentum, RMSProp, Adagrad, Adadelta and Ftrl leave rows that a
-// batch does not use, and their slots, as they are. Adam lets the moments of such rows decay and
-// moves the rows by them. (TensorFlow's updates of IndexedSlices) Slots are variables of the graph
+// batch does not use, and their slots, as they are. Adam and others without a sparse op in
+// TensorFlow let the moments of such rows decay and move the rows by them. (TensorFlow's updates of
+// IndexedSlices) Slots are variables of the graph
 // of the first gradients, with TensorFlow's names ("w/Momentum"). Copies share slots. Not
 // thread-safe.
 class Optimizer {
@@ -87,10 +88,6 @@ class Optimizer {
 
  protected:
   explicit Optimizer(std::string name) : name_(std::move(name)) {}
-  // Checks a learning rate and returns it. Errors: INVALID_ARGUMENT with the user's line for a
-  // number below 0, NaN or infinity.
-  static Input checked_learning_rate(std::string_view optimizer, Input learning_rate);
-
   // Creates state that all updates share. Called once in each apply_gradients(), before apply().
   virtual void prepare(const std::vector<Variable>& variables) { static_cast<void>(variables); }
   // Returns the update of one variable.
@@ -103,9 +100,11 @@ class Optimizer {
   // Returns operations to run after all updates (Adam's powers).
   virtual std::vector<Operation> finish() { return {}; }
 
-  // Returns the slot; creates it at its first use, filled with initial_value.
+  // Returns the slot; creates it at its first use, of the variable's shape or `shape`, filled with
+  // initial_value.
   Variable get_or_create_slot(const Variable& variable, std::string_view slot_name,
-                              std::string_view operation_name, double initial_value);
+                              std::string_view operation_name, double initial_value,
+                              const std::optional<Shape>& shape = std::nullopt);
   // Returns a learning rate for apply(). Adds tensors to the collection kLearningRates.
   static Output resolve_learning_rate(const Input& learning_rate, DType dtype);
   // Creates a scalar variable that is no slot ("beta1_power").
@@ -117,144 +116,18 @@ class Optimizer {
   std::vector<Variable> made_;
 };
 
-struct GradientDescentOptions {
-  std::string name = "GradientDescent";
-};
-// var -= learning_rate * gradient. (tf.train.GradientDescentOptimizer)
-class GradientDescentOptimizer : public Optimizer {
+// The classes of the rules in graph/optimizers, of which each declares its own:
+//   using AdamOptimizer = OptimizerOf<rules::Adam>;
+class RuleOptimizer : public Optimizer {
  public:
-  explicit GradientDescentOptimizer(Hyperparameter learning_rate,
-                                    const GradientDescentOptions& options = {});
+  std::vector<std::string> slot_names() const override;
   Hyperparameter* learning_rate() override { return &learning_rate_; }
 
  protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
+  // Errors: INVALID_ARGUMENT for a number out of its range.
+  RuleOptimizer(const OptimizerDef& def, std::string name, Hyperparameter learning_rate,
+                const std::vector<OptimizerArgument>& arguments);
 
- private:
-  Hyperparameter learning_rate_;
-};
-
-struct MomentumOptions {
-  bool use_nesterov = false;
-  std::string name = "Momentum";
-};
-// (tf.train.MomentumOptimizer) Slot "momentum".
-class MomentumOptimizer : public Optimizer {
- public:
-  MomentumOptimizer(Hyperparameter learning_rate, Hyperparameter momentum,
-                    const MomentumOptions& options = {});
-  std::vector<std::string> slot_names() const override { return {"momentum"}; }
-  Hyperparameter* learning_rate() override { return &learning_rate_; }
-
- protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
-
- private:
-  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
-
-  Hyperparameter learning_rate_;
-  Hyperparameter momentum_;
-  bool use_nesterov_;
-};
-
-struct AdagradOptions {
-  double initial_accumulator_value = 0.1;
-  std::string name = "Adagrad";
-};
-// (tf.train.AdagradOptimizer) Slot "accumulator".
-class AdagradOptimizer : public Optimizer {
- public:
-  // Errors: INVALID_ARGUMENT unless the initial accumulator value is positive.
-  explicit AdagradOptimizer(Hyperparameter learning_rate, const AdagradOptions& options = {});
-  std::vector<std::string> slot_names() const override { return {"accumulator"}; }
-  Hyperparameter* learning_rate() override { return &learning_rate_; }
-
- protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
-
- private:
-  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
-
-  Hyperparameter learning_rate_;
-  double initial_accumulator_value_;
-};
-
-struct AdadeltaOptions {
-  Hyperparameter learning_rate = 0.001;
-  Hyperparameter rho = 0.95;
-  Hyperparameter epsilon = 1e-8;
-  std::string name = "Adadelta";
-};
-// (tf.train.AdadeltaOptimizer) Slots "accum" and "accum_update". The paper's rate is 1.
-class AdadeltaOptimizer : public Optimizer {
- public:
-  explicit AdadeltaOptimizer(const AdadeltaOptions& options = {});
-  // `learning_rate` replaces that of the options.
-  explicit AdadeltaOptimizer(Hyperparameter learning_rate, AdadeltaOptions options = {});
-  std::vector<std::string> slot_names() const override { return {"accum", "accum_update"}; }
-  Hyperparameter* learning_rate() override { return &options_.learning_rate; }
-
- protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
-
- private:
-  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
-
-  AdadeltaOptions options_;
-};
-
-struct FtrlOptions {
-  double learning_rate_power = -0.5;
-  double initial_accumulator_value = 0.1;
-  double l1_regularization_strength = 0;
-  double l2_regularization_strength = 0;
-  std::string name = "Ftrl";
-};
-// (tf.train.FtrlOptimizer) Slots "accum" and "linear".
-class FtrlOptimizer : public Optimizer {
- public:
-  // Errors: INVALID_ARGUMENT for a power above 0, and for other numbers below 0.
-  explicit FtrlOptimizer(Hyperparameter learning_rate, const FtrlOptions& options = {});
-  std::vector<std::string> slot_names() const override { return {"accum", "linear"}; }
-  Hyperparameter* learning_rate() override { return &learning_rate_; }
-
- protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
-
- private:
-  Operation update(const Output& gradient, const Output& indices, const Variable& variable);
-
-  Hyperparameter learning_rate_;
-  FtrlOptions options_;
-};
-
-struct AdamOptions {
-  Hyperparameter learning_rate = 0.001;
-  Hyperparameter beta1 = 0.9;
-  Hyperparameter beta2 = 0.999;
-  Hyperparameter epsilon = 1e-8;
-  std::string name = "Adam";
-};
-// (tf.train.AdamOptimizer) Slots "m" and "v", scalars beta1_power and beta2_power.
-class AdamOptimizer : public Optimizer {
- public:
-  explicit AdamOptimizer(const AdamOptions& options = {});
-  // `learning_rate` replaces that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
-  explicit AdamOptimizer(Hyperparameter learning_rate, AdamOptions options = {});
-  std::vector<std::string> slot_names() const override { return {"m", "v"}; }
-  Hyperparameter* learning_rate() override { return &options_.learning_rate; }
-
- protected:
   void prepare(const std::vector<Variable>& variables) override;
   Operation apply(const Output& gradient, const Variable& variable) override;
   Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
@@ -262,35 +135,84 @@ class AdamOptimizer : public Optimizer {
   std::vector<Operation> finish() override;
 
  private:
-  AdamOptions options_;
-  Variable beta1_power_;
-  Variable beta2_power_;
-};
-
-struct RMSPropOptions {
-  Hyperparameter decay = 0.9;
-  Hyperparameter momentum = 0.0;
-  Hyperparameter epsilon = 1e-10;
-  bool centered = false;
-  std::string name = "RMSProp";
-};
-// (tf.train.RMSPropOptimizer) Slots "rms" (starts at 1), "mg" when centered, and "momentum".
-class RMSPropOptimizer : public Optimizer {
- public:
-  explicit RMSPropOptimizer(Hyperparameter learning_rate, const RMSPropOptions& options = {});
-  std::vector<std::string> slot_names() const override;
-  Hyperparameter* learning_rate() override { return &learning_rate_; }
-
- protected:
-  Operation apply(const Output& gradient, const Variable& variable) override;
-  Operation apply_sparse(const Output& gradient, const IndexedSlices& slices,
-                         const Variable& variable) override;
-
- private:
   Operation update(const Output& gradient, const Output& indices, const Variable& variable);
+  Operation add_rows(const IndexedSlices& slices, const Variable& variable);
+  Operation add_op(const OpDef& op, const Output& gradient, const Output& indices,
+                   const Variable& variable);
+  // "lr", an argument, a power or "step"; nullopt for any other name.
+  std::optional<Output> scalar(std::string_view name, DType dtype);
+  UpdateStep::Values scalars(DType dtype);
 
+  const OptimizerDef* def_;
   Hyperparameter learning_rate_;
-  RMSPropOptions options_;
+  OptimizerArguments arguments_;
+  std::map<std::string, Variable, std::less<>> state_;  // powers and the number of steps
 };
+
+template <class Rule>
+class OptimizerOf : public RuleOptimizer {
+ public:
+  using Options = typename Rule::Options;
+
+  explicit OptimizerOf(const Options& options = {}) requires(requires { options.learning_rate; })
+      : RuleOptimizer(Rule::def, options.name, options.learning_rate,
+                      train_arguments<Rule>(options)) {}
+  // `learning_rate` replaces that of the options: AdamOptimizer(0.0002, {.beta1 = 0.5}).
+  explicit OptimizerOf(Hyperparameter learning_rate,
+                       const Options& options = {}) requires(!requires { Rule::kSecondArgument; })
+      : RuleOptimizer(Rule::def, options.name, std::move(learning_rate),
+                      train_arguments<Rule>(options)) {}
+  // MomentumOptimizer(0.1, 0.9, {.use_nesterov = true}).
+  OptimizerOf(Hyperparameter learning_rate, Hyperparameter second,
+              Options options = {}) requires(requires { Rule::kSecondArgument; })
+      : RuleOptimizer(Rule::def, options.name, std::move(learning_rate), [&] {
+          options.*Rule::kSecondArgument = std::move(second);
+          return train_arguments<Rule>(options);
+        }()) {}
+};
+
+// A class as configuration files see it.
+struct OptimizerClass {
+  std::string name;  // "AdamOptimizer"
+  std::string doc;
+  std::optional<double> learning_rate;  // by default
+  std::vector<OptimizerArgument> arguments;
+  // `arguments` with other values.
+  std::shared_ptr<Optimizer> (*make)(Hyperparameter learning_rate,
+                                     const std::vector<OptimizerArgument>& arguments);
+};
+// All of them, made by the build from graph/optimizers.
+std::span<const OptimizerClass> optimizer_classes();
+
+// An optimizer of a class that is known by its arguments.
+template <class Rule>
+class NamedOptimizer : public RuleOptimizer {
+ public:
+  NamedOptimizer(Hyperparameter learning_rate, const std::vector<OptimizerArgument>& arguments)
+      : RuleOptimizer(Rule::def, std::string(Rule::def.name), std::move(learning_rate), arguments) {
+  }
+};
+
+template <class Rule>
+void add_optimizer_class(std::vector<OptimizerClass>& all) {
+  using Options = typename Rule::Options;
+  if constexpr (!std::is_same_v<Options, NoOptions>) {
+    OptimizerClass made{std::string(Rule::def.name) + "Optimizer",
+                        std::string(Rule::def.doc),
+                        {},
+                        train_arguments<Rule>(Options{}),
+                        nullptr};
+    if constexpr (requires(Options options) { options.learning_rate; }) {
+      made.learning_rate = Options{}.learning_rate.literal();
+    }
+    made.make = [](Hyperparameter learning_rate,
+                   const std::vector<OptimizerArgument>& arguments) -> std::shared_ptr<Optimizer> {
+      return std::make_shared<NamedOptimizer<Rule>>(std::move(learning_rate), arguments);
+    };
+    all.push_back(std::move(made));
+  }
+}
 
 }  // namespace systole
+
+#include "systole/graph/optimizers/all.h"  // IWYU pragma: export

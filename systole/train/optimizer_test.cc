@@ -268,7 +268,7 @@ TEST_F(OptimizerTest, Errors) {
   EXPECT_THAT(error_of([&] { optimizer.minimize(cast(x, DType::s32)); }),
               HasSubstr("expected a floating dtype"));
   EXPECT_THAT(error_of([&] { AdagradOptimizer(0.1, {.initial_accumulator_value = 0}); }),
-              HasSubstr("initial_accumulator_value, got 0, expected a positive number"));
+              HasSubstr("initial_accumulator_value, got 0, expected a number above 0"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Sections of a configuration file with known keys, and tables of named things.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ inline constexpr NumberRule kNotNegative = {[](double x) { return x >= 0; },
 inline constexpr NumberRule kPositive = {[](double x) { return x > 0; }, "a number above 0"};
 inline constexpr NumberRule kFraction = {[](double x) { return x >= 0 && x <= 1; },
                                          "a number from 0 to 1"};
+inline constexpr NumberRule kNotPositive = {[](double x) { return x <= 0; },
+                                            "a number of at most 0"};
 inline constexpr NumberRule kBelowOne = {[](double x) { return x >= 0 && x < 1; },
                                          "a number of at least 0 and below 1"};
 
@@ -104,7 +107,7 @@ struct ConfigRow {
   const char* name;
   const char* meaning;
   std::span<const ConfigKey> keys;
-  Made (*make)(const ConfigSection& section);
+  std::function<Made(const ConfigSection& section)> make;
 };
 
 template <class Table>

@@ -153,7 +153,7 @@ Loss sparse_softmax_cross_entropy(const ConfigSection& s) {
           }};
 }
 
-constexpr ConfigRow<Loss> kLosses[] = {
+const ConfigRow<Loss> kLosses[] = {
     {"softmax_cross_entropy", "One of several classes; labels are class numbers or one-hot rows.",
      kSmoothingKeys, &softmax_cross_entropy},
     {"sparse_softmax_cross_entropy", "One of several classes; labels are class numbers.",

@@ -107,7 +107,7 @@ NamedMetric mean(const ConfigSection& s) {
           }};
 }
 
-constexpr ConfigRow<NamedMetric> kMetrics[] = {
+const ConfigRow<NamedMetric> kMetrics[] = {
     {"accuracy", "Fraction of correct classes.", kNameKeys, &of_classes<&metrics::accuracy>},
     {"precision", "True positives / predicted positives.", kNameKeys,
      &of_classes<&metrics::precision>},

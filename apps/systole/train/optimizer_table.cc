@@ -1,7 +1,8 @@
-// The optimizers of optimizer.h and the schedules of their rates.
+// The optimizers of graph/optimizers and the schedules of their rates.
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 
 #include "apps/systole/train/model_tables.h"
@@ -9,36 +10,6 @@
 
 namespace systole::app {
 namespace {
-
-constexpr ConfigKey kRate = {"learning_rate", "number or schedule", "required", "Size of a step."};
-constexpr ConfigKey kSgdKeys[] = {kRate};
-constexpr ConfigKey kMomentumKeys[] = {
-    kRate,
-    {"momentum", "number", "required", "Fraction of the previous step that is added, from 0 to 1."},
-    {"use_nesterov", "boolean", "false", "Use Nesterov momentum."}};
-constexpr ConfigKey kAdagradKeys[] = {
-    kRate, {"initial_accumulator_value", "number", "0.1", "Initial value of the accumulator."}};
-constexpr ConfigKey kAdadeltaKeys[] = {
-    {"learning_rate", "number or schedule", "0.001", "Size of a step."},
-    {"rho", "number", "0.95", "Decay of the mean squares, from 0 to 1."},
-    {"epsilon", "number", "1e-8", "Added to the mean squares."}};
-constexpr ConfigKey kFtrlKeys[] = {
-    kRate,
-    {"learning_rate_power", "number", "-0.5", "Exponent of the accumulator."},
-    {"initial_accumulator_value", "number", "0.1", "Initial value of the accumulator."},
-    {"l1_regularization_strength", "number", "0", "L1 penalty."},
-    {"l2_regularization_strength", "number", "0", "L2 penalty."}};
-constexpr ConfigKey kAdamKeys[] = {
-    {"learning_rate", "number or schedule", "0.001", "Size of a step."},
-    {"beta1", "number", "0.9", "Decay of the mean, in [0, 1)."},
-    {"beta2", "number", "0.999", "Decay of the mean square, in [0, 1)."},
-    {"epsilon", "number", "1e-8", "Added to the square root."}};
-constexpr ConfigKey kRmsPropKeys[] = {
-    kRate,
-    {"decay", "number", "0.9", "Decay of the mean square, from 0 to 1."},
-    {"momentum", "number", "0", "As in MomentumOptimizer."},
-    {"epsilon", "number", "1e-10", "Added to the mean square."},
-    {"centered", "boolean", "false", "Scale by the variance instead."}};
 
 constexpr ConfigKey kFirst = {"learning_rate", "number", "required", "Initial rate."};
 constexpr ConfigKey kSteps = {"decay_steps", "integer", "required",
@@ -108,7 +79,7 @@ RateMaker cosine(const ConfigSection& s) {
   };
 }
 
-constexpr ConfigRow<RateMaker> kSchedules[] = {
+const ConfigRow<RateMaker> kSchedules[] = {
     {"exponential_decay", "rate * decay_rate ^ (step / decay_steps).", kDecayKeys, &exponential},
     {"inverse_time_decay", "rate / (1 + decay_rate * step / decay_steps).", kDecayKeys,
      &inverse_time},
@@ -125,79 +96,89 @@ RateMaker rate_of(const ConfigSection& s) {
   return [rate]() { return Hyperparameter(rate); };
 }
 
-OptimizerMaker gradient_descent(const ConfigSection& s) {
-  return [rate = rate_of(s)] { return std::make_shared<GradientDescentOptimizer>(rate()); };
+const NumberRule& number_rule(const OptimizerArgument& argument) {
+  switch (argument.range.value_or(HyperparameterRange::not_negative)) {
+    case HyperparameterRange::positive:
+      return kPositive;
+    case HyperparameterRange::fraction:
+      return kFraction;
+    case HyperparameterRange::below_one:
+      return kBelowOne;
+    case HyperparameterRange::not_positive:
+      return kNotPositive;
+    default:
+      return kNotNegative;
+  }
 }
 
-OptimizerMaker momentum(const ConfigSection& s) {
-  return [rate = rate_of(s), momentum = s.number("momentum", kFraction),
-          nesterov = s.flag("use_nesterov")] {
-    return std::make_shared<MomentumOptimizer>(rate(), momentum,
-                                               MomentumOptions{.use_nesterov = nesterov});
-  };
+double number_of_argument(const OptimizerArgument& argument) {
+  if (const auto* number = std::get_if<double>(&argument.usual)) return *number;
+  return std::get<Hyperparameter>(argument.usual).literal().value_or(0);
 }
 
-OptimizerMaker adagrad(const ConfigSection& s) {
-  return [rate = rate_of(s), first = s.number("initial_accumulator_value", 0.1, kNotNegative)] {
-    return std::make_shared<AdagradOptimizer>(rate(),
-                                              AdagradOptions{.initial_accumulator_value = first});
-  };
+// "1e-8"
+std::string shown_number(double number) {
+  std::string text = fmt::format("{}", number);
+  if (const size_t at = text.find("e-0"); at != std::string::npos) text.erase(at + 2, 1);
+  return text;
 }
 
-// The rate of the section, or TensorFlow's default.
-RateMaker rate_or_default(const ConfigSection& s) {
-  return s.has("learning_rate") ? rate_of(s) : RateMaker([] { return Hyperparameter(0.001); });
+// The texts of a class's keys live as long as the program.
+const char* kept(std::string text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(std::move(text)).c_str();
 }
 
-OptimizerMaker adadelta(const ConfigSection& s) {
-  return [rate = rate_or_default(s), rho = s.number("rho", 0.95, kFraction),
-          epsilon = s.number("epsilon", 1e-8, kNotNegative)] {
-    return std::make_shared<AdadeltaOptimizer>(
-        AdadeltaOptions{.learning_rate = rate(), .rho = rho, .epsilon = epsilon});
-  };
+std::span<const ConfigKey> keys_of(const OptimizerClass& made) {
+  static std::deque<std::vector<ConfigKey>> all;
+  std::vector<ConfigKey>& keys = all.emplace_back();
+  keys.push_back({"learning_rate", "number or schedule",
+                  made.learning_rate ? kept(shown_number(*made.learning_rate)) : "required",
+                  "Size of a step."});
+  for (const OptimizerArgument& argument : made.arguments) {
+    std::string usual = argument.is_flag()  ? fmt::format("{}", std::get<bool>(argument.usual))
+                        : argument.required ? "required"
+                                            : shown_number(number_of_argument(argument));
+    keys.push_back({kept(std::string(argument.name)), argument.is_flag() ? "boolean" : "number",
+                    kept(std::move(usual)), kept(std::string(argument.doc))});
+  }
+  return keys;
 }
 
-OptimizerMaker ftrl(const ConfigSection& s) {
-  const FtrlOptions options{
-      .learning_rate_power = s.number("learning_rate_power", -0.5),
-      .initial_accumulator_value = s.number("initial_accumulator_value", 0.1, kNotNegative),
-      .l1_regularization_strength = s.number("l1_regularization_strength", 0, kNotNegative),
-      .l2_regularization_strength = s.number("l2_regularization_strength", 0, kNotNegative)};
-  return [rate = rate_of(s), options] { return std::make_shared<FtrlOptimizer>(rate(), options); };
+OptimizerMaker make_optimizer(const OptimizerClass& made, const ConfigSection& s) {
+  const RateMaker rate =
+      s.has("learning_rate") || !made.learning_rate
+          ? rate_of(s)
+          : RateMaker([usual = *made.learning_rate] { return Hyperparameter(usual); });
+  std::vector<OptimizerArgument> arguments = made.arguments;
+  for (OptimizerArgument& argument : arguments) {
+    const std::string name(argument.name);
+    if (argument.is_flag()) {
+      argument.value = s.flag(name, std::get<bool>(argument.usual));
+    } else if (argument.is_patterns()) {
+      argument.value = s.texts(name);
+    } else if (argument.required) {
+      argument.value = s.number(name, number_rule(argument));
+    } else {
+      argument.value = s.number(name, number_of_argument(argument), number_rule(argument));
+    }
+  }
+  return [rate, make = made.make, arguments] { return make(rate(), arguments); };
 }
-
-OptimizerMaker adam(const ConfigSection& s) {
-  const RateMaker rate = rate_or_default(s);
-  return
-      [rate, beta1 = s.number("beta1", 0.9, kBelowOne), beta2 = s.number("beta2", 0.999, kBelowOne),
-       epsilon = s.number("epsilon", 1e-8, kNotNegative)] {
-        return std::make_shared<AdamOptimizer>(AdamOptions{
-            .learning_rate = rate(), .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon});
-      };
-}
-
-OptimizerMaker rms_prop(const ConfigSection& s) {
-  const RMSPropOptions options{.decay = s.number("decay", 0.9, kFraction),
-                               .momentum = s.number("momentum", 0, kFraction),
-                               .epsilon = s.number("epsilon", 1e-10, kNotNegative),
-                               .centered = s.flag("centered")};
-  return
-      [rate = rate_of(s), options] { return std::make_shared<RMSPropOptimizer>(rate(), options); };
-}
-
-constexpr ConfigRow<OptimizerMaker> kOptimizers[] = {
-    {"GradientDescentOptimizer", "Plain gradient descent.", kSgdKeys, &gradient_descent},
-    {"MomentumOptimizer", "Gradient descent with momentum.", kMomentumKeys, &momentum},
-    {"AdagradOptimizer", "Scales by the sum of squared gradients.", kAdagradKeys, &adagrad},
-    {"AdadeltaOptimizer", "Scales by the mean squares of gradients and steps.", kAdadeltaKeys,
-     &adadelta},
-    {"FtrlOptimizer", "Follow the regularised leader.", kFtrlKeys, &ftrl},
-    {"AdamOptimizer", "Adaptive moments.", kAdamKeys, &adam},
-    {"RMSPropOptimizer", "Scales by the mean square of gradients.", kRmsPropKeys, &rms_prop}};
 
 }  // namespace
 
-std::span<const ConfigRow<OptimizerMaker>> optimizer_table() { return kOptimizers; }
+std::span<const ConfigRow<OptimizerMaker>> optimizer_table() {
+  static const std::vector<ConfigRow<OptimizerMaker>> kRows = [] {
+    std::vector<ConfigRow<OptimizerMaker>> rows;
+    for (const OptimizerClass& made : optimizer_classes()) {
+      rows.push_back({made.name.c_str(), made.doc.c_str(), keys_of(made),
+                      [&made](const ConfigSection& s) { return make_optimizer(made, s); }});
+    }
+    return rows;
+  }();
+  return kRows;
+}
 std::span<const ConfigRow<RateMaker>> schedule_table() { return kSchedules; }
 
 }  // namespace systole::app

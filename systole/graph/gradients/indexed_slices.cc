@@ -95,7 +95,8 @@ Output with_slices(const Output& gradient, const IndexedSlices& slices) {
 }
 
 Output replace_rows(const Output& x, const Output& indices, const Output& values) {
-  return x.graph().add_node("ReplaceRows", {x, indices, values})->output();
+  const GraphScope in_graph(x.graph());
+  return x.graph().add_node("TensorScatterUpdate", {x, expand_dims(indices, -1), values})->output();
 }
 
 Operation resource_scatter_add(const Output& handle, const IndexedSlices& slices) {

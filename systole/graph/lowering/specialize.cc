@@ -118,6 +118,10 @@ class Specializer final : public Lowering {
     return results;
   }
 
+  void keep(std::shared_ptr<const Graph> function) override {
+    kept_functions_.push_back(std::move(function));
+  }
+
   int64_t num_replicas() const override { return num_replicas_; }
 
   bool needed(int output) const override {
@@ -317,6 +321,7 @@ class Specializer final : public Lowering {
   std::vector<hlo::Value> iterations_;
   ConstantFolder folder_;
   bool error_described_ = false;
+  std::vector<std::shared_ptr<const Graph>> kept_functions_;
   std::unordered_map<const Graph*, std::unique_ptr<Plan>> function_plans_;
 };
 

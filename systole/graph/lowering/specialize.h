@@ -70,6 +70,8 @@ class Lowering {
   // value.
   virtual std::vector<hlo::Value> lower_function(const Graph& function, hlo::Builder& b,
                                                  std::span<const hlo::Value> arguments) = 0;
+  // Keeps a function alive that a lowering made, for as long as it is lowered.
+  virtual void keep(std::shared_ptr<const Graph> function) = 0;
   // How many replicas will run the program.
   virtual int64_t num_replicas() const = 0;
   // True when something in this program uses this output of the node that is being lowered.

@@ -1,10 +1,12 @@
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/training_ops.h"
 #include "systole/graph/api/variable.h"
 #include "systole/graph/gradients/indexed_slices.h"
+#include "systole/graph/optimizers/update_op.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
 
@@ -19,79 +21,77 @@ struct Element {
 
 struct Rule {
   std::string name;
-  int num_slots;
-  // Adds the op for handles {variable, slots...}; of rows with valid indices.
-  std::function<Operation(const std::vector<Output>& handles, Output gradient,
-                          const Output& indices)>
-      build;
+  std::string_view optimizer;  // of graph/optimizers
+  std::vector<std::string_view> slots;
+  std::map<std::string_view, double> numbers;
+  OptimizerArguments flags;
   std::function<void(Element& element, double gradient)> update;
   bool has_rows = true;
+
+  int num_slots() const { return static_cast<int>(slots.size()); }
+  // Adds the op for handles {variable, slots...}; of rows with valid indices.
+  Operation build(const std::vector<Output>& handles, const Output& gradient,
+                  const Output& indices) const {
+    const auto number = [&](std::string_view argument) {
+      return constant(numbers.at(argument), {.dtype = gradient.dtype()});
+    };
+    const auto defs = all_optimizer_defs();
+    const OptimizerDef& def = **std::ranges::find(defs, optimizer, &OptimizerDef::name);
+    const OpDef* const op = find_update_op(def, flags, indices.valid());
+    if (op == nullptr) {
+      return resource_scatter_add(handles[0], {-(number("lr") * gradient), indices});
+    }
+    return add_update_op(*op, flags, [&](std::string_view input) {
+      if (input == "var") return handles[0];
+      if (input == "grad") return gradient;
+      if (input == "indices") return indices;
+      const auto slot = std::ranges::find(slots, input);
+      return slot == slots.end() ? number(input)
+                                 : handles[static_cast<size_t>(slot - slots.begin()) + 1];
+    });
+  }
 };
 
-Output number(const Output& like, double value) { return constant(value, {.dtype = like.dtype()}); }
+OptimizerArguments flag(const std::string& name, bool value) { return {.values = {{name, value}}}; }
 
 std::vector<Rule> plain_rules() {
-  const auto momentum = [](bool nesterov) {
-    return [nesterov](const std::vector<Output>& v, Output g, const Output& indices) {
-      return apply_momentum(v[0], v[1], number(g, 0.1), g, number(g, 0.75), nesterov, indices);
-    };
-  };
-  return {{"gradient_descent", 0,
-           [](auto& v, Output g, const Output& indices) {
-             const Output rate = number(g, 0.1);
-             return indices.valid() ? resource_scatter_add(v[0], {-(rate * g), indices})
-                                    : apply_gradient_descent(v[0], rate, g);
-           },
+  const std::map<std::string_view, double> numbers = {{"lr", 0.1}, {"momentum", 0.75}};
+  return {{"gradient_descent",
+           "GradientDescent",
+           {},
+           numbers,
+           {},
            [](Element& e, double g) { e.var -= 0.1 * g; }},
-          {"momentum", 1, momentum(false),
+          {"momentum",
+           "Momentum",
+           {"accum"},
+           numbers,
+           flag("use_nesterov", false),
            [](Element& e, double g) {
              e.slots[0] = 0.75 * e.slots[0] + g;
              e.var -= 0.1 * e.slots[0];
            }},
-          {"nesterov", 1, momentum(true),
+          {"nesterov",
+           "Momentum",
+           {"accum"},
+           numbers,
+           flag("use_nesterov", true),
            [](Element& e, double g) {
              e.slots[0] = 0.75 * e.slots[0] + g;
              e.var -= 0.1 * (g + 0.75 * e.slots[0]);
            }},
-          {"adagrad", 1,
-           [](auto& v, Output g, const Output& indices) {
-             return apply_adagrad(v[0], v[1], number(g, 0.1), g, indices);
-           },
-           [](Element& e, double g) {
+          {"adagrad", "Adagrad", {"accum"}, numbers, {}, [](Element& e, double g) {
              e.slots[0] += g * g;
              e.var -= 0.1 * g / std::sqrt(e.slots[0]);
            }}};
 }
 
-Operation adam(const std::vector<Output>& v, const Output& g, const Output& /*indices*/) {
-  return apply_adam({.var = v[0],
-                     .m = v[1],
-                     .v = v[2],
-                     .beta1_power = number(g, 0.5),
-                     .beta2_power = number(g, 0.75),
-                     .learning_rate = number(g, 0.1),
-                     .beta1 = number(g, 0.5),
-                     .beta2 = number(g, 0.75),
-                     .epsilon = number(g, 0.01),
-                     .gradient = g});
-}
-
-void adam_rule(Element& e, double g) {
+void adam_rule(Element& e, double g, bool nesterov) {
   e.slots[0] += 0.5 * (g - e.slots[0]);
   e.slots[1] += 0.25 * (g * g - e.slots[1]);
   const double rate = 0.1 * std::sqrt(1 - 0.75) / (1 - 0.5);
-  e.var -= rate * e.slots[0] / (std::sqrt(e.slots[1]) + 0.01);
-}
-
-Operation adadelta(const std::vector<Output>& v, const Output& g, const Output& indices) {
-  return apply_adadelta({.var = v[0],
-                         .accum = v[1],
-                         .accum_update = v[2],
-                         .learning_rate = number(g, 0.5),
-                         .rho = number(g, 0.75),
-                         .epsilon = number(g, 0.125),
-                         .gradient = g,
-                         .indices = indices});
+  const double mean = nesterov ? 0.5 * e.slots[0] + 0.5 * g : e.slots[0];
+  e.var -= rate * mean / (std::sqrt(e.slots[1]) + 0.01);
 }
 
 void adadelta_rule(Element& e, double g) {
@@ -99,18 +99,6 @@ void adadelta_rule(Element& e, double g) {
   const double update = g * std::sqrt((e.slots[1] + 0.125) / (e.slots[0] + 0.125));
   e.slots[1] += 0.25 * (update * update - e.slots[1]);
   e.var -= 0.5 * update;
-}
-
-Operation ftrl(const std::vector<Output>& v, const Output& g, const Output& indices) {
-  return apply_ftrl({.var = v[0],
-                     .accum = v[1],
-                     .linear = v[2],
-                     .learning_rate = number(g, 0.5),
-                     .l1 = number(g, 0.75),
-                     .l2 = number(g, 0.125),
-                     .learning_rate_power = number(g, -0.5),
-                     .gradient = g,
-                     .indices = indices});
 }
 
 // Slots: sum of squares, linear.
@@ -124,21 +112,6 @@ void ftrl_rule(Element& e, double g) {
       std::abs(e.slots[1]) > 0.75 ? (0.75 * sign - e.slots[1]) / (strength / 0.5 + 2 * 0.125) : 0;
 }
 
-Operation rms_prop(const std::vector<Output>& v, const Output& g, const Output& indices,
-                   bool centered) {
-  const RMSPropInputs inputs{.var = v[0],
-                             .mean_square = v[1],
-                             .momentum_slot = v[2],
-                             .mean_gradient = centered ? v[3] : Output(),
-                             .learning_rate = number(g, 0.1),
-                             .rho = number(g, 0.75),
-                             .momentum = number(g, 0.5),
-                             .epsilon = number(g, 0.125),
-                             .gradient = g,
-                             .indices = indices};
-  return centered ? apply_centered_rms_prop(inputs) : apply_rms_prop(inputs);
-}
-
 // Slots: mean square, momentum, mean gradient.
 void rms_prop_rule(Element& e, double g, bool centered) {
   e.slots[0] += 0.25 * (g * g - e.slots[0]);
@@ -150,14 +123,40 @@ void rms_prop_rule(Element& e, double g, bool centered) {
 
 std::vector<Rule> rules() {
   std::vector<Rule> result = plain_rules();
-  result.push_back({"adam", 2, adam, adam_rule, /*has_rows=*/false});
-  result.push_back({"adadelta", 2, adadelta, adadelta_rule});
-  result.push_back({"ftrl", 2, ftrl, ftrl_rule});
+  for (const bool nesterov : {false, true}) {
+    result.push_back({nesterov ? "nesterov_adam" : "adam",
+                      "Adam",
+                      {"m", "v"},
+                      {{"lr", 0.1},
+                       {"beta1", 0.5},
+                       {"beta2", 0.75},
+                       {"beta1_power", 0.5},
+                       {"beta2_power", 0.75},
+                       {"epsilon", 0.01}},
+                      flag("use_nesterov", nesterov),
+                      [nesterov](Element& e, double g) { adam_rule(e, g, nesterov); },
+                      /*has_rows=*/false});
+  }
+  result.push_back({"adadelta",
+                    "Adadelta",
+                    {"accum", "accum_update"},
+                    {{"lr", 0.5}, {"rho", 0.75}, {"epsilon", 0.125}},
+                    {},
+                    adadelta_rule});
+  result.push_back({"ftrl",
+                    "Ftrl",
+                    {"accum", "linear"},
+                    {{"lr", 0.5}, {"l1", 0.75}, {"l2", 0.125}, {"lr_power", -0.5}},
+                    {},
+                    ftrl_rule});
   for (const bool centered : {false, true}) {
-    result.push_back({centered ? "centered_rms_prop" : "rms_prop", centered ? 3 : 2,
-                      [centered](auto& v, Output g, const Output& indices) {
-                        return rms_prop(v, g, indices, centered);
-                      },
+    std::vector<std::string_view> slots = {"ms", "mom"};
+    if (centered) slots.push_back("mg");
+    result.push_back({centered ? "centered_rms_prop" : "rms_prop",
+                      "RMSProp",
+                      slots,
+                      {{"lr", 0.1}, {"rho", 0.75}, {"momentum", 0.5}, {"epsilon", 0.125}},
+                      flag("centered", centered),
                       [centered](Element& e, double g) { rms_prop_rule(e, g, centered); }});
   }
   return result;
@@ -169,7 +168,7 @@ void check_rule(MiniSession& session, const Rule& rule, DType dtype, double tole
   const Tensor start = random_tensor({kCount}, -2, 2, dtype, 1);
   const Output gradient = placeholder(dtype, {kCount}, "gradient");
   std::vector<Variable> variables = {Variable(start)};
-  for (int i = 0; i < rule.num_slots; ++i) {
+  for (int i = 0; i < rule.num_slots(); ++i) {
     variables.emplace_back(Tensor::full(dtype, {kCount}, 1));
   }
   std::vector<Output> handles;
@@ -200,7 +199,7 @@ void check_rows_of_rule(MiniSession& session, const Rule& rule, DType dtype, dou
   const Shape table{4, kWidth};
   const Tensor start = random_tensor(table, -2, 2, dtype, 1);
   std::vector<Variable> variables = {Variable(start)};
-  for (int i = 0; i < rule.num_slots; ++i) variables.emplace_back(Tensor::full(dtype, table, 1));
+  for (int i = 0; i < rule.num_slots(); ++i) variables.emplace_back(Tensor::full(dtype, table, 1));
   std::vector<Output> handles;
   for (const Variable& v : variables) handles.push_back(v.handle());
   const Tensor g = random_tensor({3, kWidth}, -1, 1, dtype, 2);

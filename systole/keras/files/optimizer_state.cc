@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "systole/base/error.h"
@@ -41,19 +40,17 @@ std::vector<Tensor> fitted(const OptimizerDefinition& optimizer, size_t paramete
   return values;
 }
 
-// TensorFlow from 2.11 on and Keras 3 keep the first two slots of a parameter side by side.
-bool has_pairs(const OptimizerDefinition& optimizer) {
-  static const std::set<std::string> kClasses = {"Adam", "Adamax", "Nadam", "Adadelta"};
-  return kClasses.contains(optimizer.class_name());
-}
-
-// Slots in our order, slot by slot, from pairs. REQUIRES: at least two for each parameter.
-std::vector<Tensor> from_pairs(std::vector<Tensor> slots, size_t parameters) {
+// Slots in our order, slot by slot, from a file of TensorFlow from 2.11 on or of Keras 3, which has
+// the first `interleaved` of each parameter side by side. REQUIRES: at least these.
+std::vector<Tensor> from_interleaved(std::vector<Tensor> slots, size_t parameters,
+                                     size_t interleaved) {
   std::vector<Tensor> sorted;
-  for (size_t kind = 0; kind < 2; ++kind) {
-    for (size_t i = 0; i < parameters; ++i) sorted.push_back(slots[2 * i + kind]);
+  for (size_t kind = 0; kind < interleaved; ++kind) {
+    for (size_t i = 0; i < parameters; ++i) sorted.push_back(slots[interleaved * i + kind]);
   }
-  for (size_t i = 2 * parameters; i < slots.size(); ++i) sorted.push_back(std::move(slots[i]));
+  for (size_t i = interleaved * parameters; i < slots.size(); ++i) {
+    sorted.push_back(std::move(slots[i]));
+  }
   return sorted;
 }
 
@@ -140,18 +137,17 @@ std::vector<Tensor> keras3_optimizer_values(const OptimizerDefinition& optimizer
   for (const WeightPtr& weight : optimizer.weights()) {
     if (weight != optimizer.iterations()) slots.push_back(weight->value());
   }
-  const bool is_adam = optimizer.class_name() == "Adam";
-  const size_t parameters = slots.size() / (is_adam ? 3 : 2);
-  if (is_adam && !config.value("amsgrad", false)) slots.resize(2 * parameters);
-  if (!has_pairs(optimizer)) {
-    values.insert(values.end(), slots.begin(), slots.end());
-    return values;
+  const auto [kinds, interleaved] = optimizer.slot_layout();
+  const size_t parameters = kinds == 0 ? 0 : slots.size() / kinds;
+  if (optimizer.class_name() == "Adam" && !config.value("amsgrad", false)) {
+    slots.resize(2 * parameters);
   }
   for (size_t i = 0; i < parameters; ++i) {
-    values.push_back(slots[i]);
-    values.push_back(slots[parameters + i]);
+    for (size_t kind = 0; kind < interleaved; ++kind) {
+      values.push_back(slots[kind * parameters + i]);
+    }
   }
-  values.insert(values.end(), slots.begin() + static_cast<std::ptrdiff_t>(2 * parameters),
+  values.insert(values.end(), slots.begin() + static_cast<std::ptrdiff_t>(interleaved * parameters),
                 slots.end());
   return values;
 }
@@ -171,10 +167,9 @@ bool set_keras3_optimizer_values(std::vector<Tensor> values, OptimizerDefinition
   }
   // TensorFlow 2.11 to 2.15 have slots also without a momentum.
   if (optimizer.class_name() == "SGD" && optimizer.weights().size() == 1) values.clear();
-  if (has_pairs(optimizer)) {
-    if (values.size() < 2 * count) return false;
-    values = from_pairs(std::move(values), count);
-  }
+  const size_t interleaved = optimizer.slot_layout().interleaved;
+  if (values.size() < interleaved * count) return false;
+  values = from_interleaved(std::move(values), count, interleaved);
   values.insert(values.begin(), iterations);
   if (!set_weights_of(optimizer, std::move(values), count)) return false;
   if (rate && optimizer.lr()) optimizer.lr()->set_value(rate->cast(DType::f32));

@@ -10,35 +10,21 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/keras/models/config_upgrade.h"
+#include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {
 namespace {
 
 constexpr std::string_view kInverseTimeDecay = "InverseTimeDecay";
 
-// Classes of TensorFlow from 2.11 on and of Keras 3, with the arguments that differ from ours by
-// default.
-struct NewOptimizer {
-  std::string_view name;
-  std::string_view alias;
-  double learning_rate;
-  bool lazy;  // as a class of TensorFlow 2.0 to 2.10
-};
-constexpr std::array kNewOptimizers = {
-    NewOptimizer{"SGD", "sgd", 0.01, true},
-    NewOptimizer{"Adam", "adam", 0.001, false},
-    NewOptimizer{"RMSprop", "rmsprop", 0.001, true},
-    NewOptimizer{"Adagrad", "adagrad", 0.001, false},
-    NewOptimizer{"Adadelta", "adadelta", 0.001, true},
-    NewOptimizer{"Adamax", "adamax", 0.001, true},
-    NewOptimizer{"Nadam", "nadam", 0.001, true},
-};
+// A class of ours, which TensorFlow from 2.11 on and Keras 3 have with other defaults.
+const OptimizerClass* new_optimizer(std::string_view name) {
+  const OptimizerClass* const found = find_optimizer_class(name);
+  return found != nullptr && found->def != nullptr ? found : nullptr;
+}
 
-const NewOptimizer* new_optimizer(std::string_view name) {
-  const auto it = std::ranges::find_if(kNewOptimizers, [&](const NewOptimizer& one) {
-    return one.name == name || one.alias == name;
-  });
-  return it == kNewOptimizers.end() ? nullptr : &*it;
+double new_learning_rate(const OptimizerDef& def) {
+  return def.keras_2_11_learning_rate.value_or(def.keras_learning_rate);
 }
 
 // {"class_name": "InverseTimeDecay", "config": {...}} -> lr, decay.
@@ -75,13 +61,12 @@ void upgrade_new_class(const std::string& name, Json& config) {
 }
 
 // Of TensorFlow 2.0 to 2.10.
-void upgrade_second_class(const NewOptimizer& known, Json& config, std::string_view version) {
-  const std::string name(known.name);
-  if (name == "Nadam" && config.contains("decay") && !config.contains("schedule_decay")) {
+void upgrade_second_class(const OptimizerClass& known, Json& config, std::string_view version) {
+  if (known.name == "Nadam" && config.contains("decay") && !config.contains("schedule_decay")) {
     config["schedule_decay"] = config["decay"];
     config.erase("decay");
   }
-  if (known.lazy && config.contains("learning_rate") && is_version(version, 2, 2, 4)) {
+  if (known.has_lazy && config.contains("learning_rate") && is_version(version, 2, 2, 4)) {
     config["lazy"] = true;
   }
 }
@@ -104,11 +89,12 @@ bool is_version(std::string_view version, int major, int minor, int patch) {
 
 Json upgrade_optimizer_config(Json optimizer, std::string_view keras_version) {
   if (optimizer.is_string()) {
-    const NewOptimizer* const known = new_optimizer(optimizer.get<std::string>());
+    const OptimizerClass* const known = new_optimizer(optimizer.get<std::string>());
     if (known == nullptr) return optimizer;
     optimizer = {
         {"class_name", known->name},
-        {"config", {{"learning_rate", known->learning_rate}, {"is_legacy_optimizer", false}}}};
+        {"config",
+         {{"learning_rate", new_learning_rate(*known->def)}, {"is_legacy_optimizer", false}}}};
   }
   if (!optimizer.is_object() || !optimizer.contains("config")) return optimizer;
   std::string name;
@@ -119,13 +105,13 @@ Json upgrade_optimizer_config(Json optimizer, std::string_view keras_version) {
   }
   Json& config = optimizer["config"];
   if (!config.is_object()) return optimizer;
-  const NewOptimizer* const known = new_optimizer(name);
+  const OptimizerClass* const known = new_optimizer(name);
   const bool is_new = config.value("is_legacy_optimizer", Json()) == false ||
                       config.contains("use_ema") || config.contains("ema_momentum");
   if (is_new) upgrade_learning_rate(name, config);
   if (known != nullptr) {
     if (is_new) {
-      upgrade_new_class(std::string(known->name), config);
+      upgrade_new_class(known->name, config);
     } else {
       upgrade_second_class(*known, config, keras_version);
     }

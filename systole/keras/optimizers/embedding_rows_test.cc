@@ -1,6 +1,6 @@
 // Tables that are read by Embedding layers alone: numbers of TensorFlow 2.15, by its classes
-// of 2.11 and, with `lazy`, those of 2.0 to 2.10 (keras.optimizers.legacy). Nadam of 2.11 to
-// 2.15 makes NaN of such tables.
+// of 2.11 and, with `lazy`, those of 2.0 to 2.10 (keras.optimizers.legacy); LAMB's of TensorFlow
+// Addons 0.23. Nadam of 2.11 to 2.15 makes NaN of such tables.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -84,6 +84,15 @@ std::vector<GoldenTable> more_golden_tables() {
       {optimizers::Nadam({.lr = 0.1, .lazy = true}),
        {-0.6455024F, -0.3955024F, -0.4295073F, -0.1597989F, 0.3061626F, 0.2649986F, 0.6455023F,
         -0.6455023F, -0.5F, -0.25F, 0.0F, 0.08217117F}},
+      {optimizers::AdamW({.lr = 0.1, .weight_decay = 0.05}),
+       {-0.607245684F, -0.360979259F, -0.48992607F, -0.227307364F, 0.303144932F, 0.199728876F,
+        0.607244492F, -0.607244432F, -0.492537439F, -0.246268719F, 0.0F, 0.0116280317F}},
+      {optimizers::LAMB({.lr = 0.1, .weight_decay = 0.05}),
+       {-0.644137621F, -0.396896988F, -0.428439617F, -0.175143823F, 0.294304699F, 0.276361644F,
+        0.644137144F, -0.644137144F, -0.494482875F, -0.247241437F, 0.0F, 0.0694298446F}},
+      {optimizers::Adafactor({.lr = 0.1}),
+       {-0.669048607F, -0.461791277F, -0.38370204F, -0.0535959266F, 0.265767336F, 0.342571914F,
+        0.688414812F, -0.687392116F, -0.5F, -0.25F, 0.0F, 0.123753712F}},
       {optimizers::SGD({.lr = 0.5, .clipnorm = 0.1}),
        {-0.7237291F, -0.4868645F, -0.3061825F, -0.02497002F, 0.2622791F, 0.4148028F, 0.6930797F,
         -0.6887012F, -0.5F, -0.25F, 0.0F, 0.2187875F}}};
@@ -159,6 +168,7 @@ TEST_F(EmbeddingRowsTest, AreUpdatedAsTensorFlowDoesOnEightCores) {
 TEST_F(EmbeddingRowsTest, HaveNoGradientOfTheTablesSize) {
   for (const GoldenTable& golden : all_golden_tables()) {
     SCOPED_TRACE(golden.optimizer->class_name());
+    if (golden.optimizer->class_name() == "Adafactor") continue;  // it needs one
     Graph graph;
     const GraphScope scope(graph);
     std::map<const Weight*, Variable> variables;

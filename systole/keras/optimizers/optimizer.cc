@@ -145,12 +145,17 @@ std::vector<OptimizerClass>& optimizer_classes() {
 
 void register_optimizer(const std::string& class_name,
                         std::function<OptimizerSpec(const Json& config)> make) {
-  for (const OptimizerClass& known : optimizer_classes()) {
-    if (known.name == class_name || known.alias == class_name) {
-      throw make_error(Code::already_exists, "optimizer '{}' is registered already", class_name);
-    }
+  if (find_optimizer_class(class_name) != nullptr) {
+    throw make_error(Code::already_exists, "optimizer '{}' is registered already", class_name);
   }
   optimizer_classes().push_back({class_name, class_name, std::move(make)});
+}
+
+const OptimizerClass* find_optimizer_class(std::string_view name) {
+  for (const OptimizerClass& made : optimizer_classes()) {
+    if (made.name == name || made.alias == name) return &made;
+  }
+  return nullptr;
 }
 
 OptimizerSpec optimizer_from_json(const Json& json) {
@@ -158,9 +163,11 @@ OptimizerSpec optimizer_from_json(const Json& json) {
   const std::string name =
       is_name ? json.get<std::string>() : json.at("class_name").get<std::string>();
   const Json config = is_name ? Json(Json::object()) : json.at("config");
+  if (const OptimizerClass* const made = find_optimizer_class(name)) {
+    return made->from_config(config);
+  }
   std::vector<std::string> names;
   for (const OptimizerClass& made : optimizer_classes()) {
-    if (made.name == name || made.alias == name) return made.from_config(config);
     names.push_back(made.name);
     names.push_back(made.alias);
   }

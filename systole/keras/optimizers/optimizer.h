@@ -48,6 +48,13 @@ class OptimizerDefinition : public std::enable_shared_from_this<OptimizerDefinit
   std::shared_ptr<OptimizerDefinition> for_model(const std::shared_ptr<const void>& model);
   // Called after weights() were set from a file: finds what the file does not keep.
   virtual void restored() {}
+  // How many slots each parameter has, and how many of them stand side by side in files of
+  // TensorFlow from 2.11 on and of Keras 3. 0: not known.
+  struct SlotLayout {
+    size_t kinds = 0;
+    size_t interleaved = 0;
+  };
+  virtual SlotLayout slot_layout() const { return {}; }
 
  protected:
   OptimizerDefinition();
@@ -141,119 +148,32 @@ OptimizerSpec optimizer_from_json(const Json& json);
 void register_optimizer(const std::string& class_name,
                         std::function<OptimizerSpec(const Json& config)> make);
 
-// Adam(0.001), Adam(0.001, {.beta_1 = 0.5}) and Adam({.lr = 0.001, .beta_1 = 0.5}). Errors:
-// INVALID_ARGUMENT for a rate that is given twice, and for arguments out of range.
+// Makes an optimizer of a rule. `learning_rate`: the first argument, if any; `lr`: that of the
+// options. Errors: INVALID_ARGUMENT for both, and for arguments out of range.
+OptimizerSpec make_rule_optimizer(const OptimizerDef& def, std::optional<double> learning_rate,
+                                  std::optional<double> lr,
+                                  std::vector<OptimizerArgument> arguments);
+
+// The classes of the rules in graph/optimizers, of which each declares its own in the namespace
+// `optimizers`: Adam(0.001), Adam(0.001, {.beta_1 = 0.5}) and Adam({.lr = 0.001, .beta_1 = 0.5}).
+// Errors: INVALID_ARGUMENT for a rate that is given twice, and for arguments out of range.
 //
 // Of a table that is read by lookups alone (Embedding) only the rows that a batch looked up have a
 // gradient. All rows count as having one, of 0 for the others, as in TensorFlow 1.12 and from 2.11
 // on, but no gradient of the table's size is made. With `lazy`, the form of the classes of
 // TensorFlow 2.0 to 2.10, the other rows and their slots stay as they are.
-// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
-namespace optimizers {
+template <class Rule>
+class OptimizerSpecOf : public OptimizerSpec {
+ public:
+  using Options = typename Rule::KerasOptions;
+  explicit OptimizerSpecOf(const Options& options = {}) : OptimizerSpecOf(std::nullopt, options) {}
+  explicit OptimizerSpecOf(double lr, const Options& options = {})
+      : OptimizerSpecOf(std::optional(lr), options) {}
 
-struct SGDOptions {
-  std::optional<double> lr = std::nullopt;  // 0.01; or the first argument
-  double momentum = 0;
-  double decay = 0;
-  bool nesterov = false;
-  double clipnorm = 0;
-  double clipvalue = 0;
-  bool lazy = false;
+ private:
+  OptimizerSpecOf(std::optional<double> learning_rate, const Options& options)
+      : OptimizerSpec(make_rule_optimizer(Rule::def, learning_rate, options.lr,
+                                          keras_arguments<Rule>(options))) {}
 };
-// v = momentum v - lr g; p += v, with nesterov p += momentum v - lr g.
-OptimizerSpec SGD(double lr = 0.01, const SGDOptions& options = {});
-OptimizerSpec SGD(const SGDOptions& options);
 
-struct AdamOptions {
-  std::optional<double> lr = std::nullopt;  // 0.001; or the first argument
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double decay = 0;
-  bool amsgrad = false;
-  double clipnorm = 0;
-  double clipvalue = 0;
-};
-// Source: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
-OptimizerSpec Adam(double lr = 0.001, const AdamOptions& options = {});
-OptimizerSpec Adam(const AdamOptions& options);
-
-struct RMSpropOptions {
-  std::optional<double> lr = std::nullopt;  // 0.001; or the first argument
-  double rho = 0.9;
-  double epsilon = 1e-7;
-  double decay = 0;
-  double clipnorm = 0;
-  double clipvalue = 0;
-  double momentum = 0;
-  bool centered = false;         // divides by the variance: a less the square of g's moving average
-  bool epsilon_in_root = false;  // sqrt(a + epsilon): TensorFlow from 2.11 on, and with a momentum
-  bool lazy = false;             // has a meaning with a momentum only
-};
-// a = rho a + (1 - rho) g^2; step = lr g / (sqrt(a) + epsilon); p -= step. With a momentum:
-// v = momentum v + step; p -= v.
-// Source: Tieleman and Hinton, COURSERA: Neural Networks for Machine Learning 6.5, 2012.
-OptimizerSpec RMSprop(double lr = 0.001, const RMSpropOptions& options = {});
-OptimizerSpec RMSprop(const RMSpropOptions& options);
-
-struct AdagradOptions {
-  std::optional<double> lr = std::nullopt;  // 0.01; or the first argument
-  double epsilon = 1e-7;
-  double decay = 0;
-  double clipnorm = 0;
-  double clipvalue = 0;
-  double initial_accumulator_value = 0;  // 0.1 by default from TensorFlow 2.0 on
-  bool epsilon_in_root = false;          // sqrt(a + epsilon): TensorFlow from 2.11 on
-};
-// a += g^2, from its initial value; p -= lr g / (sqrt(a) + epsilon). Source: Duchi et al., JMLR 12,
-// 2011.
-OptimizerSpec Adagrad(double lr = 0.01, const AdagradOptions& options = {});
-OptimizerSpec Adagrad(const AdagradOptions& options);
-
-struct AdadeltaOptions {
-  std::optional<double> lr = std::nullopt;  // 1; or the first argument
-  double rho = 0.95;
-  double epsilon = 1e-7;
-  double decay = 0;
-  double clipnorm = 0;
-  double clipvalue = 0;
-  bool lazy = false;
-};
-// a = rho a + (1 - rho) g^2; u = g sqrt(d + epsilon) / sqrt(a + epsilon); p -= lr u;
-// d = rho d + (1 - rho) u^2. Source: Zeiler, arXiv 1212.5701.
-OptimizerSpec Adadelta(double lr = 1, const AdadeltaOptions& options = {});
-OptimizerSpec Adadelta(const AdadeltaOptions& options);
-
-struct AdamaxOptions {
-  std::optional<double> lr = std::nullopt;  // 0.002; or the first argument
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double decay = 0;
-  double clipnorm = 0;
-  double clipvalue = 0;
-  bool lazy = false;
-};
-// m as Adam; u = max(beta_2 u, |g|); p -= lr / (1 - beta_1^t) m / (u + epsilon).
-// Source: Kingma and Ba, arXiv 1412.6980, section 7.
-OptimizerSpec Adamax(double lr = 0.002, const AdamaxOptions& options = {});
-OptimizerSpec Adamax(const AdamaxOptions& options);
-
-struct NadamOptions {
-  std::optional<double> lr = std::nullopt;  // 0.002; or the first argument
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
-  double epsilon = 1e-7;
-  double schedule_decay = 0.004;  // 1 in TensorFlow from 2.11 on
-  double clipnorm = 0;
-  double clipvalue = 0;
-  bool lazy = false;
-};
-// Adam with Nesterov momentum. Source: Dozat, 2015,
-// http://cs229.stanford.edu/proj2015/054_report.pdf
-OptimizerSpec Nadam(double lr = 0.002, const NadamOptions& options = {});
-OptimizerSpec Nadam(const NadamOptions& options);
-
-}  // namespace optimizers
-// NOLINTEND(readability-identifier-naming)
 }  // namespace systole::keras

@@ -203,6 +203,65 @@ std::vector<OptimizerCase> moment_cases_of_other_arguments() {
   };
 }
 
+double norm_of(const Vector& x) { return std::hypot(x[0], x[1]); }
+double rms_of(const Vector& x) { return norm_of(x) / std::sqrt(2); }
+
+// Of a parameter with two rows of one column.
+std::vector<OptimizerCase> cases_of_whole_parameters() {
+  return {
+      {"adamw",
+       [] { return optimizers::AdamW(0.02, {.weight_decay = 0.1, .beta_1 = 0.8, .beta_2 = 0.5}); },
+       [] {
+         return Rule([m = Vector{}, v = Vector{}](Vector& w, const Vector& g, int t) mutable {
+           for (size_t i = 0; i < 2; ++i) {
+             m[i] = 0.8 * m[i] + 0.2 * g[i];
+             v[i] = 0.5 * v[i] + 0.5 * g[i] * g[i];
+             const double rate = 0.02 * std::sqrt(1 - std::pow(0.5, t)) / (1 - std::pow(0.8, t));
+             w[i] -= 0.02 * 0.1 * w[i] + rate * m[i] / (std::sqrt(v[i]) + 1e-7);
+           }
+         });
+       }},
+      {"lamb", [] { return optimizers::LAMB(0.02, {.weight_decay = 0.1, .beta_2 = 0.5}); },
+       [] {
+         return Rule([m = Vector{}, v = Vector{}](Vector& w, const Vector& g, int t) mutable {
+           Vector step;
+           for (size_t i = 0; i < 2; ++i) {
+             m[i] = 0.9 * m[i] + 0.1 * g[i];
+             v[i] = 0.5 * v[i] + 0.5 * g[i] * g[i];
+             const double v_hat = v[i] / (1 - std::pow(0.5, t));
+             step[i] = m[i] / (1 - std::pow(0.9, t)) / (std::sqrt(v_hat) + 1e-6) + 0.1 * w[i];
+           }
+           const double rate = 0.02 * norm_of(w) / norm_of(step);
+           for (size_t i = 0; i < 2; ++i) w[i] -= rate * step[i];
+         });
+       }},
+      {"lars", [] { return optimizers::LARS(0.5, {.momentum = 0.5, .eeta = 0.1}); },
+       [] {
+         return Rule([a = Vector{}](Vector& w, const Vector& g, int) mutable {
+           const double length = norm_of(w);
+           const double rate = 0.5 * 0.1 * length / (norm_of(g) + 1e-4 * length);
+           for (size_t i = 0; i < 2; ++i) {
+             a[i] = 0.5 * a[i] + g[i] + 1e-4 * w[i];
+             w[i] -= rate * a[i];
+           }
+         });
+       }},
+      {"adafactor", [] { return optimizers::Adafactor(0.05, {.clip_threshold = 0.5}); },
+       [] {
+         return Rule([r = Vector{}, c = 0.0](Vector& w, const Vector& g, int t) mutable {
+           const double beta = 1 - std::pow(t, -0.8);
+           c = beta * c + (1 - beta) * (g[0] * g[0] + g[1] * g[1]) / 2;
+           for (size_t i = 0; i < 2; ++i) r[i] = beta * r[i] + (1 - beta) * g[i] * g[i];
+           Vector u;
+           for (size_t i = 0; i < 2; ++i) u[i] = g[i] / std::sqrt(r[i] * 2 / (r[0] + r[1]) * c);
+           const double rate = std::max(1e-3, rms_of(w)) * std::min(0.05, 1 / std::sqrt(t));
+           const double clip = std::max(1.0, rms_of(u) / 0.5);
+           for (size_t i = 0; i < 2; ++i) w[i] -= rate * u[i] / clip;
+         });
+       }},
+  };
+}
+
 // Ten steps of (w x - y)^2 on one example, whose gradient is 2 (w x - y) x.
 TEST(OptimizerTest, TenStepsFollowTheFormulas) {
   const Vector x = {1.5, -0.5};
@@ -210,8 +269,8 @@ TEST(OptimizerTest, TenStepsFollowTheFormulas) {
   const Tensor target = Tensor::of<float>({1, 1}, {2.0F});
   std::set<std::string> tested;
   std::vector<OptimizerCase> rows;
-  for (const auto cases :
-       {gradient_cases, moment_cases, cases_of_other_arguments, moment_cases_of_other_arguments}) {
+  for (const auto cases : {gradient_cases, moment_cases, cases_of_other_arguments,
+                           moment_cases_of_other_arguments, cases_of_whole_parameters}) {
     std::ranges::move(cases(), std::back_inserter(rows));
   }
   for (const OptimizerCase& row : rows) {
@@ -240,7 +299,8 @@ TEST(OptimizerTest, TenStepsFollowTheFormulas) {
 }
 
 TEST(OptimizerTest, ConfigurationsRoundTrip) {
-  for (const char* name : {"sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "nadam"}) {
+  for (const char* name : {"sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "nadam",
+                           "adamw", "lamb", "lars", "adafactor"}) {
     const OptimizerSpec optimizer(name);
     const Json json = {{"class_name", optimizer->class_name()}, {"config", optimizer->config()}};
     EXPECT_EQ(optimizer_from_json(json)->config(), optimizer->config()) << name;
