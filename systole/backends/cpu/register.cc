@@ -6,8 +6,9 @@ namespace systole::runtime {
 
 void register_cpu_backend() {
   const auto options = host_client_options();
-  register_backend(
-      {.name = "cpu", .options = {options.begin(), options.end()}, .make = cpu::make_client});
+  register_backend({.name = "cpu",
+                    .options = {options.begin(), options.end()},
+                    .make = [](const ClientOptions& given) { return cpu::make_client(given); }});
 }
 
 }  // namespace systole::runtime

@@ -3,8 +3,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_tensor_scatter_update;
-const OpDef op_tensor_scatter_update{
+extern const OpDef op_tensor_scatter_update{
     .name = "TensorScatterUpdate",
     .doc = "A tensor with other rows of these numbers [n, 1], which occur once or are -1.",
     .inputs = "tensor: T, indices: Tindices, updates: T",

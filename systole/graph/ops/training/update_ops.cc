@@ -3,8 +3,7 @@
 
 namespace systole::ops {
 
-extern const OpDef op_apply_gradient_descent;
-const OpDef op_apply_gradient_descent{
+extern const OpDef op_apply_gradient_descent{
     .name = "ResourceApplyGradientDescent",
     .doc = "var -= alpha * delta.",
     .inputs = "var: resource, alpha: T, delta: T",
@@ -13,8 +12,7 @@ const OpDef op_apply_gradient_descent{
     .stateful = true,
 };
 
-extern const OpDef op_apply_momentum;
-const OpDef op_apply_momentum{
+extern const OpDef op_apply_momentum{
     .name = "ResourceApplyMomentum",
     .doc = "accum = momentum * accum + grad; var -= lr * accum, or Nesterov's form.",
     .inputs = "var: resource, accum: resource, lr: T, grad: T, momentum: T",
@@ -24,8 +22,7 @@ const OpDef op_apply_momentum{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_momentum;
-const OpDef op_sparse_apply_momentum{
+extern const OpDef op_sparse_apply_momentum{
     .name = "ResourceSparseApplyMomentum",
     .doc = "ResourceApplyMomentum of some rows. No index may occur twice.",
     .inputs = "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T",
@@ -35,8 +32,7 @@ const OpDef op_sparse_apply_momentum{
     .stateful = true,
 };
 
-extern const OpDef op_apply_adagrad;
-const OpDef op_apply_adagrad{
+extern const OpDef op_apply_adagrad{
     .name = "ResourceApplyAdagrad",
     .doc = "accum += grad^2; var -= lr * grad / sqrt(accum).",
     .inputs = "var: resource, accum: resource, lr: T, grad: T",
@@ -46,8 +42,7 @@ const OpDef op_apply_adagrad{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_adagrad;
-const OpDef op_sparse_apply_adagrad{
+extern const OpDef op_sparse_apply_adagrad{
     .name = "ResourceSparseApplyAdagrad",
     .doc = "ResourceApplyAdagrad of some rows. No index may occur twice.",
     .inputs = "var: resource, accum: resource, lr: T, grad: T, indices: Tindices",
@@ -57,8 +52,7 @@ const OpDef op_sparse_apply_adagrad{
     .stateful = true,
 };
 
-extern const OpDef op_apply_adadelta;
-const OpDef op_apply_adadelta{
+extern const OpDef op_apply_adadelta{
     .name = "ResourceApplyAdadelta",
     .doc = "Steps as long as the earlier ones, by the mean squares of both.",
     .inputs =
@@ -69,8 +63,7 @@ const OpDef op_apply_adadelta{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_adadelta;
-const OpDef op_sparse_apply_adadelta{
+extern const OpDef op_sparse_apply_adadelta{
     .name = "ResourceSparseApplyAdadelta",
     .doc = "ResourceApplyAdadelta of some rows. No index may occur twice.",
     .inputs =
@@ -81,8 +74,7 @@ const OpDef op_sparse_apply_adadelta{
     .stateful = true,
 };
 
-extern const OpDef op_apply_ftrl;
-const OpDef op_apply_ftrl{
+extern const OpDef op_apply_ftrl{
     .name = "ResourceApplyFtrl",
     .doc = "Follows the regularised leader, near the last step.",
     .inputs =
@@ -93,8 +85,7 @@ const OpDef op_apply_ftrl{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_ftrl;
-const OpDef op_sparse_apply_ftrl{
+extern const OpDef op_sparse_apply_ftrl{
     .name = "ResourceSparseApplyFtrl",
     .doc = "ResourceApplyFtrl of some rows. No index may occur twice.",
     .inputs =
@@ -105,8 +96,7 @@ const OpDef op_sparse_apply_ftrl{
     .stateful = true,
 };
 
-extern const OpDef op_apply_adam;
-const OpDef op_apply_adam{
+extern const OpDef op_apply_adam{
     .name = "ResourceApplyAdam",
     .doc = "Adam with bias correction folded into the learning rate.",
     .inputs =
@@ -118,8 +108,7 @@ const OpDef op_apply_adam{
     .stateful = true,
 };
 
-extern const OpDef op_apply_rms_prop;
-const OpDef op_apply_rms_prop{
+extern const OpDef op_apply_rms_prop{
     .name = "ResourceApplyRMSProp",
     .doc = "RMSProp with momentum.",
     .inputs =
@@ -130,8 +119,7 @@ const OpDef op_apply_rms_prop{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_rms_prop;
-const OpDef op_sparse_apply_rms_prop{
+extern const OpDef op_sparse_apply_rms_prop{
     .name = "ResourceSparseApplyRMSProp",
     .doc = "ResourceApplyRMSProp of some rows. No index may occur twice.",
     .inputs =
@@ -142,8 +130,7 @@ const OpDef op_sparse_apply_rms_prop{
     .stateful = true,
 };
 
-extern const OpDef op_apply_centered_rms_prop;
-const OpDef op_apply_centered_rms_prop{
+extern const OpDef op_apply_centered_rms_prop{
     .name = "ResourceApplyCenteredRMSProp",
     .doc = "RMSProp that divides by the estimated standard deviation of the gradient.",
     .inputs =
@@ -154,8 +141,7 @@ const OpDef op_apply_centered_rms_prop{
     .stateful = true,
 };
 
-extern const OpDef op_sparse_apply_centered_rms_prop;
-const OpDef op_sparse_apply_centered_rms_prop{
+extern const OpDef op_sparse_apply_centered_rms_prop{
     .name = "ResourceSparseApplyCenteredRMSProp",
     .doc = "ResourceApplyCenteredRMSProp of some rows. No index may occur twice.",
     .inputs =
