@@ -40,6 +40,8 @@ struct Predictor : std::enable_shared_from_this<Predictor>, train::StepListener,
   std::optional<train::WatchedThread> thread;  // of all batches; ends first
 
   std::optional<Nest<Tensor>> next();
+  // Makes the runner, unless the one of the last prediction fits, and the driver.
+  void make_driver(const std::vector<Output>& fetches, bool bf16_products);
   void next_batch();
   // The rest runs on a thread that may be abandoned: in a Visit it uses nothing that next() uses.
   struct Batch {
@@ -183,6 +185,27 @@ void Predictor::next_batch() {
   if (ended) hooks->end();
 }
 
+void Predictor::make_driver(const std::vector<Output>& fetches, bool bf16_products) {
+  if (!built->runner || built->runner->options().fetches != fetches) {
+    built->runner.emplace(*built->session,
+                          train::StepRunner::Options{.inputs = built->model.inputs,
+                                                     .mask = built->model.mask,
+                                                     .fetches = fetches,
+                                                     .replicas = input.replicas,
+                                                     .max_steps = 1,
+                                                     .bf16_products = bf16_products});
+  }
+  driver.emplace(train::StepDriverOptions{.input = this,
+                                          .run =
+                                              [this](const data::StackedSteps& batches) {
+                                                return quantized ? quantized->run(batches)
+                                                                 : built->runner->run(batches);
+                                              },
+                                          .launch_seconds = 0,
+                                          .stops_on_signals = false,
+                                          .work = "predict"});
+}
+
 std::optional<Nest<Tensor>> Predictor::next() {
   while (ready.empty() && !ended) next_batch();
   if (ready.empty()) return std::nullopt;
@@ -234,26 +257,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   predictor->feed.emplace(
       estimator::step_source(predictor->input, /*pad=*/true),
       data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
-  if (!built.runner || built.runner->options().fetches != fetches) {
-    built.runner.emplace(
-        *built.session,
-        train::StepRunner::Options{.inputs = built.model.inputs,
-                                   .mask = built.model.mask,
-                                   .fetches = fetches,
-                                   .replicas = predictor->input.replicas,
-                                   .max_steps = 1,
-                                   .bf16_products = config.tpu_config.precision == Precision::tpu});
-  }
-  predictor->driver.emplace(train::StepDriverOptions{
-      .input = predictor.get(),
-      .run =
-          [predictor = predictor.get()](const data::StackedSteps& batches) {
-            return predictor->quantized ? predictor->quantized->run(batches)
-                                        : predictor->built->runner->run(batches);
-          },
-      .launch_seconds = 0,
-      .stops_on_signals = false,
-      .work = "predict"});
+  predictor->make_driver(fetches, config.tpu_config.precision == Precision::tpu);
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };
   return range;

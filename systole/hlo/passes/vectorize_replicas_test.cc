@@ -736,7 +736,8 @@ TEST(VectorizeReplicasForm, ReplicasInTurnAddUpTheirSums) {
   EXPECT_TRUE(has_opcode(all, [](Opcode o) { return o == Opcode::while_; }));
   for (const Instruction* made : all.instructions()) {
     for (const TensorType& type : made->results()) {
-      EXPECT_TRUE(made->is(Opcode::parameter) || type.shape.rank() < 3) << to_string(made->opcode());
+      EXPECT_TRUE(made->is(Opcode::parameter) || type.shape.rank() < 3)
+          << to_string(made->opcode());
     }
   }
 }

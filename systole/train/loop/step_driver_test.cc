@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::Pair;
-using DriverEnd = StepDriver::End;
 
 // Steps without tensors, and what was asked for.
 class CountedInput : public StepInput {
@@ -83,7 +82,7 @@ class StepDriverTest : public ::testing::Test {
 TEST_F(StepDriverTest, LaunchesWhatTheListenerWantsAndReadsTheNextMeanwhile) {
   CountedInput input(100);
   CountingListener listener(10, 4);
-  EXPECT_EQ(driver(input).drive(listener, heartbeat_), DriverEnd::steps);
+  EXPECT_EQ(driver(input).drive(listener, heartbeat_), StepDriver::End::steps);
   EXPECT_THAT(listener.launches, ElementsAre(4, 4, 2));
   EXPECT_THAT(input.asked, ElementsAre(Pair(4, 4), Pair(4, 2), Pair(2, 0)));
 }
@@ -92,7 +91,7 @@ TEST_F(StepDriverTest, EndsWithTheInput) {
   CountedInput input(5);
   CountingListener listener(10, 4);
   StepDriver all = driver(input);
-  EXPECT_EQ(all.drive(listener, heartbeat_), DriverEnd::input);
+  EXPECT_EQ(all.drive(listener, heartbeat_), StepDriver::End::input);
   EXPECT_THAT(listener.launches, ElementsAre(4, 1));
   EXPECT_EQ(all.ahead(), 0);
 }
@@ -102,7 +101,7 @@ TEST_F(StepDriverTest, BeginsWithOneStepWhoseTimeIsNotKnown) {
   CountingListener listener(50, 40);
   StepDriver timed({.input = &input,
                     .run = [](const data::StackedSteps&) { return std::span<const Tensor>(); }});
-  EXPECT_EQ(timed.drive(listener, heartbeat_), DriverEnd::steps);
+  EXPECT_EQ(timed.drive(listener, heartbeat_), StepDriver::End::steps);
   EXPECT_EQ(listener.launches.at(0), 1);
   EXPECT_LE(listener.launches.at(1), 8);
   EXPECT_EQ(listener.done, 50);
@@ -112,7 +111,7 @@ TEST_F(StepDriverTest, AListenerEndsIt) {
   CountedInput input(100);
   CountingListener listener(10, 4);
   listener.stop_at = 4;
-  EXPECT_EQ(driver(input).drive(listener, heartbeat_), DriverEnd::stopped);
+  EXPECT_EQ(driver(input).drive(listener, heartbeat_), StepDriver::End::stopped);
   EXPECT_EQ(listener.done, 4);
 }
 
@@ -120,7 +119,7 @@ TEST_F(StepDriverTest, ASignalEndsItAfterTheLaunchUnderWay) {
   CountedInput input(100);
   CountingListener listener(100, 4);
   listener.raise_at = 4;
-  EXPECT_EQ(driver(input).drive(listener, heartbeat_), DriverEnd::stopped);
+  EXPECT_EQ(driver(input).drive(listener, heartbeat_), StepDriver::End::stopped);
   EXPECT_EQ(listener.done, 4);
 }
 
@@ -138,7 +137,7 @@ TEST_F(StepDriverTest, ASignalLetsStepsRunThatWereRead) {
   ReadsNoMore listener(100, 4);
   listener.raise_at = 4;
   EXPECT_EQ(driver(input, {.runs_what_was_read = true}).drive(listener, heartbeat_),
-            DriverEnd::stopped);
+            StepDriver::End::stopped);
   EXPECT_EQ(listener.done, 8);
   EXPECT_THAT(input.asked, ElementsAre(Pair(4, 4), Pair(4, 0)));
 }
