@@ -6,6 +6,7 @@
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/passes/match.h"
+#include "systole/hlo/passes/replicas/in_turn.h"
 
 namespace systole::hlo {
 namespace {
@@ -55,6 +56,7 @@ class SumMover {
   explicit SumMover(Instruction& loop) : loop_(loop), counters_(loop) {}
 
   bool run() {
+    if (loop_.metadata().name == replicas::kLoopOfReplicas) return false;
     if (counters_.trips().value_or(0) < 2) return false;
     // Any index that visits each row once will do for stacks that the loop does not have yet.
     for (const int64_t step : {1, -1}) {

@@ -1,7 +1,10 @@
 // Replicas one after another. Instructions between those that meet other replicas are written once,
 // in a loop over the lanes, whose intermediate values then share memory. What is used after the
 // loop is stacked; a value that is only summed over the replicas is summed in the loop.
+#include "systole/hlo/passes/replicas/in_turn.h"
+
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 #include "systole/hlo/passes/analysis.h"
@@ -105,7 +108,7 @@ class TurnWriter {
 
   void write() {
     Builder& b = v_.b();
-    b.set_metadata({});
+    b.set_metadata({.name = std::string(kLoopOfReplicas), .where = {}});
     std::vector<Value> initial{b.scalar(DType::s32, 0)};
     for (const Output& output : outputs_) initial.push_back(b.splat(output.type, 0));
     Instruction* const loop =
