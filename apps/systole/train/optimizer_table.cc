@@ -136,6 +136,11 @@ std::span<const ConfigKey> keys_of(const OptimizerClass& made) {
                   made.learning_rate ? kept(shown_number(*made.learning_rate)) : "required",
                   "Size of a step."});
   for (const OptimizerArgument& argument : made.arguments) {
+    if (argument.is_patterns()) {
+      keys.push_back(
+          {kept(std::string(argument.name)), "list of texts", "", kept(std::string(argument.doc))});
+      continue;
+    }
     std::string usual = argument.is_flag()  ? fmt::format("{}", std::get<bool>(argument.usual))
                         : argument.required ? "required"
                                             : shown_number(number_of_argument(argument));
