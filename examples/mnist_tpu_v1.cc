@@ -18,13 +18,13 @@
 #include "examples/support/mnist_data.h"
 #include "examples/support/pixel_models.h"
 #include "examples/support/stopwatch.h"
-#include "systole/backends/tpu_v1/compiler/module_stages.h"
-#include "systole/backends/tpu_v1/pictures/pictures.h"
-#include "systole/backends/tpu_v1/timing/timing.h"
 #include "systole/base/command_line.h"
 #include "systole/hlo/text/text.h"
 #include "systole/keras/keras.h"
 #include "systole/systole.h"
+#include "systole/tpu_v1/compiler/module_stages.h"
+#include "systole/tpu_v1/pictures/pictures.h"
+#include "systole/tpu_v1/timing/timing.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "systole/backends/tpu_v1/isa/program.h"
 #include "systole/base/error.h"
+#include "systole/tpu_v1/isa/program.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "systole/backends/tpu_v1/scalesim/topology.h"
 #include "systole/base/error.h"
+#include "systole/tpu_v1/scalesim/topology.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

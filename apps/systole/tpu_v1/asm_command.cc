@@ -1,7 +1,7 @@
 // systole tpu-v1 asm: program text to a program file.
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/assembler/assembler.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tpu_v1/assembler/assembler.h"
 
 namespace systole::app {
 

@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/compiler/module_stages.h"
 #include "systole/base/error.h"
 #include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tpu_v1/compiler/module_stages.h"
 
 namespace systole::app {
 namespace {

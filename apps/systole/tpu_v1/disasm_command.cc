@@ -1,6 +1,6 @@
 // systole tpu-v1 disasm: a program file as text.
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/assembler/assembler.h"
+#include "systole/tpu_v1/assembler/assembler.h"
 
 namespace systole::app {
 

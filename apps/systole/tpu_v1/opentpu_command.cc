@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/machine/machine.h"
-#include "systole/backends/tpu_v1/opentpu/opentpu.h"
 #include "systole/base/error.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
+#include "systole/tpu_v1/machine/machine.h"
+#include "systole/tpu_v1/opentpu/opentpu.h"
 
 namespace systole::app {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "apps/systole/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/pictures/pictures.h"
-#include "systole/backends/tpu_v1/workloads/workloads.h"
+#include "systole/tpu_v1/pictures/pictures.h"
+#include "systole/tpu_v1/workloads/workloads.h"
 
 namespace systole::app {
 namespace {

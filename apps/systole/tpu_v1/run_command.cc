@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/machine/machine.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tpu_v1/machine/machine.h"
 
 namespace systole::app {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "apps/systole/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/scalesim/topology.h"
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tpu_v1/scalesim/topology.h"
 
 namespace systole::app {
 namespace {

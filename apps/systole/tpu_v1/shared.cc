@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/assembler/assembler.h"
-#include "systole/backends/tpu_v1/workloads/workloads.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tpu_v1/assembler/assembler.h"
+#include "systole/tpu_v1/workloads/workloads.h"
 
 namespace systole::app {
 

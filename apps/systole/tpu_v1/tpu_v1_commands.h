@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "systole/backends/tpu_v1/isa/program.h"
-#include "systole/backends/tpu_v1/machine/config.h"
 #include "systole/base/command_line.h"
+#include "systole/tpu_v1/isa/program.h"
+#include "systole/tpu_v1/machine/config.h"
 
 namespace systole::app {
 

@@ -1,6 +1,6 @@
 // systole tpu-v1 trace: the timeline of a program, and the animated array.
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/pictures/pictures.h"
+#include "systole/tpu_v1/pictures/pictures.h"
 
 namespace systole::app {
 

@@ -1,7 +1,7 @@
 // systole tpu-v1 validate: our figures beside the paper's.
 #include "apps/systole/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/validation/validation.h"
+#include "systole/tpu_v1/validation/validation.h"
 
 namespace systole::app {
 namespace {

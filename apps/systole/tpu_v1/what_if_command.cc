@@ -3,10 +3,10 @@
 
 #include "apps/systole/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
-#include "systole/backends/tpu_v1/timing/timing.h"
-#include "systole/backends/tpu_v1/validation/validation.h"
-#include "systole/backends/tpu_v1/workloads/workloads.h"
 #include "systole/base/error.h"
+#include "systole/tpu_v1/timing/timing.h"
+#include "systole/tpu_v1/validation/validation.h"
+#include "systole/tpu_v1/workloads/workloads.h"
 
 namespace systole::app {
 namespace {

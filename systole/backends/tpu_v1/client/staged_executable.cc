@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "systole/backends/tpu_v1/isa/planes.h"
+#include "systole/tpu_v1/isa/planes.h"
 
 namespace systole::tpu_v1 {
 

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
-#include "systole/backends/tpu_v1/compiler/module_stages.h"
-#include "systole/backends/tpu_v1/machine/machine.h"
 #include "systole/runtime/client.h"
+#include "systole/tpu_v1/compiler/module_stages.h"
+#include "systole/tpu_v1/machine/machine.h"
 
 namespace systole::tpu_v1 {
 

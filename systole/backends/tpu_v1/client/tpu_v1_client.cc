@@ -1,9 +1,7 @@
 #include <chrono>
 
-#include "systole/backends/tpu_v1/assembler/assembler.h"
 #include "systole/backends/tpu_v1/client/staged_executable.h"
 #include "systole/backends/tpu_v1/client/tpu_v1_backend.h"
-#include "systole/backends/tpu_v1/isa/layout.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/hlo/passes/expand_quantized.h"
@@ -13,6 +11,8 @@
 #include "systole/runtime/registry.h"
 #include "systole/runtime/serialized_program.h"
 #include "systole/runtime/single_process.h"
+#include "systole/tpu_v1/assembler/assembler.h"
+#include "systole/tpu_v1/isa/layout.h"
 
 namespace systole::tpu_v1 {
 namespace {
