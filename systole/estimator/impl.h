@@ -76,6 +76,10 @@ struct TPUEstimator::Impl {
   void warm_start(const estimator::Model& model, Session& session) const;
   // First values of the model's global variables: initialisers, warm start, init_fn.
   void initialize(const estimator::Model& model, Session& session, const Scaffold& scaffold) const;
+  // What the config asks of programs.
+  runtime::ProgramOptions program_options() const {
+    return {.bf16_products = config.tpu_config.precision == Precision::tpu};
+  }
   // What the config says; 2 on a TPU by default, absent elsewhere.
   std::optional<IterationsPerLoop> iterations_per_loop();
 

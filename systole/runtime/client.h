@@ -12,6 +12,7 @@
 #include "systole/base/tensor.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/runtime/event.h"
+#include "systole/runtime/program_options.h"
 
 namespace systole::runtime {
 
@@ -152,6 +153,9 @@ class ProcessGroup;  // process_group.h
 struct CompileOptions {
   static constexpr int64_t kNoMemoryLimit = INT64_MAX;
 
+  // What callers of the layers above may ask for.
+  ProgramOptions program = {};
+
   // Parameters that affect results.
   int num_replicas = 1;
   // Parts in which each replica's arrays are split, as the module's shardings say.
@@ -168,13 +172,10 @@ struct CompileOptions {
   // ProcessGroup::sum_replicas. Not owned; it must outlive the executable. Only the cpu backend
   // supports it.
   ProcessGroup* processes = nullptr;
-  bool bf16_products =
-      false;  // dot and convolution inputs rounded to bf16, accumulated in f32: a TPU's default
 
   // Parameters that affect speed.
   bool optimize = true;  // false: only what is needed to run (for differential tests)
   int num_threads = 0;   // per replica; 0: the backend's choice
-  bool profile = false;  // take the time of every step: see ExecuteOptions::profile
   // Bytes that a replica may use; 0: what its device has.
   int64_t memory_limit = 0;
   // The folder where compiled code is kept for other processes; "": the backend's default (the

@@ -21,9 +21,9 @@ std::string digest_of(std::string_view body) {
 
 // One line. Flags begin with '-', so that none is a word, too.
 std::string options_text(const CompileOptions& options) {
-  std::string text = fmt::format("{} {} {} {} {:d} {:d} {:d} -", options.num_replicas,
+  std::string text = fmt::format("{} {} {} {} {:d} {} -", options.num_replicas,
                                  options.num_partitions, options.memory_limit, options.num_threads,
-                                 options.bf16_products, options.optimize, options.profile);
+                                 options.optimize, to_text(options.program));
   for (const bool replicated : options.replicated_parameters) text += replicated ? '1' : '0';
   for (const int id : options.device_assignment) text += fmt::format(" {}", id);
   return text;
@@ -31,11 +31,17 @@ std::string options_text(const CompileOptions& options) {
 
 CompileOptions read_options(std::string_view reader, std::string_view line) {
   std::istringstream words{std::string(line)};
+  std::string program;
   std::string flags;
   CompileOptions options;
   words >> options.num_replicas >> options.num_partitions >> options.memory_limit >>
-      options.num_threads >> options.bf16_products >> options.optimize >> options.profile >> flags;
-  const bool complete = words && flags.starts_with('-');
+      options.num_threads >> options.optimize >> program >> flags;
+  bool complete = words && flags.starts_with('-');
+  try {
+    options.program = program_options_of(program);
+  } catch (const Error&) {
+    complete = false;
+  }
   for (int id = 0; complete && words >> id;) options.device_assignment.push_back(id);
   if (!complete || !words.eof()) {
     throw make_error(Code::data_loss,

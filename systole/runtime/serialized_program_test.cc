@@ -53,13 +53,12 @@ constexpr std::string_view kProgram = R"(module @twice {
 })";
 
 TEST(SerializedProgram, KeepsProgramAndOptions) {
-  const CompileOptions options{.num_replicas = 3,
+  const CompileOptions options{.program = {.bf16_products = true, .profile = true},
+                               .num_replicas = 3,
                                .device_assignment = {4, 0, 2},
                                .replicated_parameters = {true},
-                               .bf16_products = true,
                                .optimize = false,
                                .num_threads = 5,
-                               .profile = true,
                                .memory_limit = int64_t{1} << 40,
                                .cache_folder = "/of/this/machine"};
   const auto module = hlo::parse(kProgram);
@@ -68,10 +67,10 @@ TEST(SerializedProgram, KeepsProgramAndOptions) {
   EXPECT_EQ(source.options.num_partitions, 1);
   EXPECT_THAT(source.options.device_assignment, ElementsAre(4, 0, 2));
   EXPECT_THAT(source.options.replicated_parameters, ElementsAre(true));
-  EXPECT_TRUE(source.options.bf16_products);
+  EXPECT_TRUE(source.options.program.bf16_products);
   EXPECT_FALSE(source.options.optimize);
   EXPECT_EQ(source.options.num_threads, 5);
-  EXPECT_TRUE(source.options.profile);
+  EXPECT_TRUE(source.options.program.profile);
   EXPECT_EQ(source.options.memory_limit, int64_t{1} << 40);
   EXPECT_EQ(source.options.cache_folder, "");
   EXPECT_EQ(hlo::print(*source.module, {.locations = true}),
@@ -85,15 +84,16 @@ std::string body_error(const std::string& body) {
 
 TEST(SerializedProgram, RefusesOptionsAndProgramsThatItDidNotWrite) {
   const std::string program(kProgram);
-  EXPECT_EQ(body_error("1 1 0 0 0 1 0 -\n" + program), "no error");
-  for (const char* const options : {"", "1", "1 1 0 0 0 1 0", "1 1 0 0 0 1 0 -01 2 x",
-                                    "99999999999 1 0 0 0 1 0 -", "1 1 0 0 7 1 0 -"}) {
+  EXPECT_EQ(body_error("1 1 0 0 1 {} -\n" + program), "no error");
+  for (const char* const options :
+       {"", "1", "1 1 0 0 1 {}", "1 1 0 0 1 {} -01 2 x", "99999999999 1 0 0 1 {} -",
+        "1 1 0 0 7 {} -", "1 1 0 0 1 {fast} -"}) {
     EXPECT_THAT(body_error(options + ("\n" + program)),
                 AllOf(StartsWith("DATA_LOSS"), HasSubstr("got options '")))
         << options;
   }
-  EXPECT_THAT(body_error("1 1 0 0 0 1 0 -"), StartsWith("DATA_LOSS"));
-  EXPECT_THAT(body_error("1 1 0 0 0 1 0 -\n" + program.substr(0, 90)),
+  EXPECT_THAT(body_error("1 1 0 0 1 {} -"), StartsWith("DATA_LOSS"));
+  EXPECT_THAT(body_error("1 1 0 0 1 {} -\n" + program.substr(0, 90)),
               AllOf(StartsWith("DATA_LOSS: here: compiled program:"), HasSubstr("got")));
 }
 

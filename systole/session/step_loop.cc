@@ -162,8 +162,7 @@ void StepLoop::Impl::Compiled::compile(Session::Impl& session, const StepLoopOpt
   compile.num_replicas = options.num_replicas;
   compile.processes = options.processes;
   compile.replicated_parameters = program.replicated_parameters;
-  compile.bf16_products = options.bf16_products;
-  compile.profile = options.profile;
+  compile.program = options.program;
   // The memory of the updates does not count as memory of a core.
   if (program.updates == UpdatesGo::aside) {
     compile.memory_limit = runtime::CompileOptions::kNoMemoryLimit;
@@ -273,7 +272,8 @@ void StepLoop::Impl::prepare_aside() {
   aside_tried = true;
   // Processes must not run different programs: others may have no snapshots.
   const bool alone = options.processes == nullptr || options.processes->size() == 1;
-  const bool fits = options.keep == StepLoopOptions::Keep::last && !options.profile && alone;
+  const bool fits =
+      options.keep == StepLoopOptions::Keep::last && !options.program.profile && alone;
   if (!fits || loop->bytes_in_place() < kWorthIt) return;
   auto made = std::make_unique<Compiled>(
       session, make_step_module(session.graph, options, UpdatesGo::aside));
@@ -339,13 +339,14 @@ void StepLoop::Impl::execute(Compiled& compiled, Frame& frame, std::span<const T
   LoopSmall<runtime::Result> fetched;
   for (Tensor& value : frame.fetched) fetched.push_back({.host = &value});
   compiled.ready();
-  frame.done = compiled.device.launch({.feeds = feeds,
-                                       .further = range,
-                                       .fetched = fetched,
-                                       .flags = frame.flags,
-                                       .profile = options.profile ? &frame.profile : nullptr,
-                                       .steps = end - first,
-                                       .wait = false});
+  frame.done =
+      compiled.device.launch({.feeds = feeds,
+                              .further = range,
+                              .fetched = fetched,
+                              .flags = frame.flags,
+                              .profile = options.program.profile ? &frame.profile : nullptr,
+                              .steps = end - first,
+                              .wait = false});
   for (Tensor& stack : stacks) stack = Tensor();
 }
 

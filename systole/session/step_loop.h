@@ -18,13 +18,13 @@ namespace systole {
 
 struct StepLoopOptions {
   // Tensors, usually placeholders, with a new value for each step.
-  std::vector<Output> inputs;
+  std::vector<Output> inputs = {};
   // Their types for one replica and one step. Static.
-  std::vector<TensorType> input_types;
+  std::vector<TensorType> input_types = {};
   // Values that the caller gets.
-  std::vector<Output> fetches;
+  std::vector<Output> fetches = {};
   // Operations that each step runs, such as a train_op.
-  std::vector<Operation> targets;
+  std::vector<Operation> targets = {};
   int num_replicas = 1;  // of this process
   // The processes that run the loop together, each with as many replicas and its own inputs; they
   // call run() and launch() together, with as many steps. Null: this process alone. The first call
@@ -37,10 +37,8 @@ struct StepLoopOptions {
   // Variables to which each replica adds its own contribution, such as accumulators of metrics:
   // their updates are summed over the replicas.
   std::vector<Variable> summed = {};
-  // Round the inputs of matrix products to bf16, as a TPU's matrix unit does.
-  bool bf16_products = false;
-  // Measure the time of every operation: see profile().
-  bool profile = false;
+  // With `profile` set: see StepLoop::profile().
+  runtime::ProgramOptions program = {};
   // Compile on another thread. The first call of run(), launch(), stats(), compile_seconds() or
   // optimized_program() waits for it. Each of them then throws the errors of the compiler.
   bool compile_beside = false;
@@ -103,8 +101,8 @@ class StepLoop {
   // keeps a copy of the Tensor.
   std::span<const Tensor> results() const;
 
-  // The steps of the last run() in program order. Empty without options().profile, and on backends
-  // that measure no times.
+  // The steps of the last run() in program order. Empty without options().program.profile, and on
+  // backends that measure no times.
   std::span<const runtime::StepProfile> profile() const;
 
   const StepLoopOptions& options() const;

@@ -112,7 +112,8 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
   for (int i = 0; i < runs; ++i) figures.seconds.push_back(seconds_of_run(*executable, arguments));
   std::ranges::sort(figures.seconds);
   executable.reset();  // and its memory, which the next one needs as much of
-  const auto profiled = client.compile(module, {.num_threads = options.threads, .profile = true});
+  const auto profiled =
+      client.compile(module, {.program = {.profile = true}, .num_threads = options.threads});
   take_steps(*profiled, arguments, std::min(runs, 100), figures);
   const int cores = options.threads > 0 ? options.threads : profile::num_cores();
   figures.peak_dtype = limiting_dtype(module);

@@ -211,7 +211,7 @@ TEST(CpuClient, RunsOneProgramFromManyThreads) {
 
 TEST(CpuClient, FindsTheCodeOfAProgramThatItReads) {
   const auto module = testing::training_step({});
-  const runtime::CompileOptions options{.num_threads = 1, .profile = true};
+  const runtime::CompileOptions options{.program = {.profile = true}, .num_threads = 1};
   const auto executable = testing::client().compile(*module, options);
   const std::string bytes = executable->serialize();
   EXPECT_THAT(bytes, ::testing::StartsWith("systole-program-1 "));
@@ -251,7 +251,7 @@ TEST(CpuClient, RunsWhatItHasNoCodeForByItsReferenceValue) {
 
 TEST(CpuClient, ProfilesEveryStep) {
   const auto module = testing::training_step({});
-  const auto executable = testing::client().compile(*module, {.profile = true});
+  const auto executable = testing::client().compile(*module, {.program = {.profile = true}});
   std::vector<Tensor> arguments;
   for (const TensorType& type : executable->parameter_types())
     arguments.push_back(Tensor::full(type.dtype, type.shape, 0.5));

@@ -266,7 +266,7 @@ TEST(LargePrograms, ShareStepsBetweenLoops) {
 // The steps of a profile are the program's, not the functions that they share.
 TEST(LargePrograms, AreProfiledStepByStep) {
   const auto module = straight(150);
-  const auto executable = testing::client().compile(*module, {.profile = true});
+  const auto executable = testing::client().compile(*module, {.program = {.profile = true}});
   const std::vector<Tensor> arguments = matrix();
   std::vector<runtime::StepProfile> steps;
   runtime::run(*executable, arguments, {.profile = &steps});

@@ -120,9 +120,7 @@ class PjrtClient final : public runtime::Client {
           "{}: num_partitions, got {}, expected 1: the pjrt backend splits no arrays", platform,
           options.num_partitions);
     }
-    if (options.bf16_products) {
-      throw unimplemented("{}: products in bf16: the plugin's own default holds", platform);
-    }
+    runtime::check_program_options(platform, options.program, {"profile"});
     if (const size_t count = options.device_assignment.size();
         count > 0 && count != static_cast<size_t>(options.num_replicas)) {
       throw invalid_argument("{}: device_assignment, got {} devices, expected {}, one a replica",

@@ -157,9 +157,7 @@ class ReferenceClient : public runtime::HostClient {
 
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const CompileOptions& options) override {
-    if (options.bf16_products) {
-      throw unimplemented("reference cannot round products to bf16: it keeps the program's types");
-    }
+    runtime::check_program_options("reference", options.program, {"profile"});
     check_options(module, options);
     check_custom_calls(module, [](const hlo::Instruction&) { return false; });
     runtime::check_single_process("reference", options);

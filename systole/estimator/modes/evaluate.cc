@@ -39,7 +39,7 @@ struct EvaluationPass : train::StepListener, train::StepInput {
   std::shared_ptr<estimator::BuiltModel> built;
   std::optional<train::HookRunner> hooks;
   std::optional<data::StepFeed> feed;
-  Precision precision = Precision::full;
+  runtime::ProgramOptions program;
   runtime::ProcessGroup* processes = nullptr;  // that evaluate together; null: this one alone
   bool has_limit = false;                      // the caller gave a number of batches
   int64_t limit = INT64_MAX;                   // batches
@@ -89,17 +89,17 @@ void EvaluationPass::make_runner(int64_t steps) {
     return;
   }
   runner.emplace(*built->session,
-                 train::StepRunner::Options{.inputs = model.inputs,
-                                            .mask = model.mask,
-                                            .fetches = std::move(fetches),
-                                            .targets = updates_of(model),
-                                            .replicas = input.replicas,
-                                            .processes = processes,
-                                            .max_steps = steps,
-                                            .keep = calls_host() ? StepLoopOptions::Keep::every_step
-                                                                 : StepLoopOptions::Keep::last,
-                                            .summed = accumulators_of(model.metrics),
-                                            .bf16_products = precision == Precision::tpu});
+                 StepLoopOptions{.inputs = model.inputs,
+                                 .fetches = std::move(fetches),
+                                 .targets = updates_of(model),
+                                 .num_replicas = static_cast<int>(input.replicas),
+                                 .processes = processes,
+                                 .max_steps = steps,
+                                 .keep = calls_host() ? StepLoopOptions::Keep::every_step
+                                                      : StepLoopOptions::Keep::last,
+                                 .summed = accumulators_of(model.metrics),
+                                 .program = program},
+                 model.mask);
 }
 
 int64_t EvaluationPass::launch_limit(int64_t after) {
@@ -286,7 +286,7 @@ Evaluation TPUEstimator::Impl::evaluate(const InputFn& input_fn, const EvaluateO
       data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
   pass->has_limit = eval.steps.has_value();
   pass->limit = eval.steps.value_or(INT64_MAX);
-  pass->precision = config.tpu_config.precision;
+  pass->program = program_options();
   pass->processes = where.processes;
   train::run_watched(config.tpu_config.hang_timeout_secs, kHangOption,
                      [pass](Heartbeat& heartbeat) { pass->run(heartbeat); });

@@ -41,7 +41,7 @@ struct Predictor : std::enable_shared_from_this<Predictor>, train::StepListener,
 
   std::optional<Nest<Tensor>> next();
   // Makes the runner, unless the one of the last prediction fits, and the driver.
-  void make_driver(const std::vector<Output>& fetches, bool bf16_products);
+  void make_driver(const std::vector<Output>& fetches, const runtime::ProgramOptions& program);
   void next_batch();
   // The rest runs on a thread that may be abandoned: in a Visit it uses nothing that next() uses.
   struct Batch {
@@ -185,15 +185,15 @@ void Predictor::next_batch() {
   if (ended) hooks->end();
 }
 
-void Predictor::make_driver(const std::vector<Output>& fetches, bool bf16_products) {
+void Predictor::make_driver(const std::vector<Output>& fetches,
+                            const runtime::ProgramOptions& program) {
   if (!built->runner || built->runner->options().fetches != fetches) {
     built->runner.emplace(*built->session,
-                          train::StepRunner::Options{.inputs = built->model.inputs,
-                                                     .mask = built->model.mask,
-                                                     .fetches = fetches,
-                                                     .replicas = input.replicas,
-                                                     .max_steps = 1,
-                                                     .bf16_products = bf16_products});
+                          StepLoopOptions{.inputs = built->model.inputs,
+                                          .fetches = fetches,
+                                          .num_replicas = static_cast<int>(input.replicas),
+                                          .program = program},
+                          built->model.mask);
   }
   driver.emplace(train::StepDriverOptions{.input = this,
                                           .run =
@@ -257,7 +257,7 @@ PredictionRange TPUEstimator::Impl::predict(const InputFn& input_fn,
   predictor->feed.emplace(
       estimator::step_source(predictor->input, /*pad=*/true),
       data::StackOptions{.max_steps = 1, .fixed = false, .iterator = {.entropy = entropy()}});
-  predictor->make_driver(fetches, config.tpu_config.precision == Precision::tpu);
+  predictor->make_driver(fetches, program_options());
   PredictionRange range;
   range.next_ = [predictor] { return predictor->next(); };
   return range;

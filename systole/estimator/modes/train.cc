@@ -54,14 +54,14 @@ train::TrainRecords records_of(const RunConfig& config, const TrainOptions& opti
   return records;
 }
 
-train::TrainStep step_of(const Model& model, const estimator::Input& input, Precision precision,
-                         runtime::ProcessGroup* processes) {
+train::TrainStep step_of(const Model& model, const estimator::Input& input,
+                         const runtime::ProgramOptions& program, runtime::ProcessGroup* processes) {
   return {.inputs = model.inputs,
           .input_names = model.input_names,
           .loss = model.spec.loss,
           .each_step = estimator::host_call_fetches(model.spec.host_call, {}),
           .replicas = input.replicas,
-          .bf16_products = precision == Precision::tpu,
+          .program = program,
           .processes = processes};
 }
 
@@ -148,7 +148,7 @@ void TPUEstimator::Impl::train(const InputFn& input_fn, const TrainOptions& give
   const TPUConfig& tpu = config.tpu_config;
   const auto loop = std::make_shared<TrainLoop>(train::TrainLoopOptions{
       .graph = model.graph,
-      .step = step_of(model, input, tpu.precision, where.processes),
+      .step = step_of(model, input, program_options(), where.processes),
       .complete_graph =
           [&] {
             *scaffold = ask_scaffold(model);

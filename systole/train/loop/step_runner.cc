@@ -21,19 +21,11 @@ std::string key_of(const std::vector<TensorType>& types) {
 
 std::unique_ptr<StepLoop> StepRunner::make_loop(const std::vector<TensorType>& types,
                                                 bool compile_beside) const {
-  StepLoopOptions options{.inputs = options_.inputs,
-                          .input_types = types,
-                          .fetches = options_.fetches,
-                          .targets = options_.targets,
-                          .num_replicas = static_cast<int>(options_.replicas),
-                          .processes = options_.processes,
-                          .max_steps = options_.max_steps,
-                          .keep = options_.keep,
-                          .summed = options_.summed,
-                          .bf16_products = options_.bf16_products,
-                          .compile_beside = compile_beside};
-  if (options_.mask.valid()) {
-    options.inputs.push_back(options_.mask);
+  StepLoopOptions options = options_;
+  options.input_types = types;
+  options.compile_beside = compile_beside;
+  if (mask_.valid()) {
+    options.inputs.push_back(mask_);
     options.input_types.push_back({DType::f32, {types[0].shape[0]}});
   }
   return std::make_unique<StepLoop>(session_, std::move(options));

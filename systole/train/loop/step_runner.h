@@ -16,36 +16,26 @@ namespace systole::train {
 // there is one. Used by one thread.
 class StepRunner {
  public:
-  struct Options {
-    // Placeholders of a batch's components, flattened, in the order of the input's elements.
-    std::vector<Output> inputs = {};
-    // The placeholder of the example mask, f32 [batch]; invalid for a step without one.
-    Output mask = {};
-    std::vector<Output> fetches = {};
-    std::vector<Operation> targets = {};
-    int64_t replicas = 1;                        // of this process
-    runtime::ProcessGroup* processes = nullptr;  // see StepLoopOptions
-    int64_t max_steps = 1;                       // of one launch
-    StepLoopOptions::Keep keep = StepLoopOptions::Keep::last;
-    std::vector<Variable> summed = {};
-    bool bf16_products = false;
-  };
-  // The session outlives it.
-  StepRunner(Session& session, Options options) : session_(session), options_(std::move(options)) {}
+  // The session outlives it. `options`: without the types of the inputs, which are those of each
+  // batch. `mask`: the placeholder of the example mask, f32 [batch], which is the last input;
+  // invalid for a step without one.
+  StepRunner(Session& session, StepLoopOptions options, Output mask = {})
+      : session_(session), options_(std::move(options)), mask_(std::move(mask)) {}
 
   // Starts to compile for batches of these types, on a thread of its own. run() waits for it.
   // Errors: those of a StepLoop.
   void prepare(const std::vector<TensorType>& types);
   // Runs the steps. Returns StepLoop::results().
   std::span<const Tensor> run(const data::StackedSteps& input);
-  const Options& options() const { return options_; }
+  const StepLoopOptions& options() const { return options_; }
 
  private:
   std::unique_ptr<StepLoop> make_loop(const std::vector<TensorType>& types,
                                       bool compile_beside) const;
 
   Session& session_;
-  const Options options_;
+  const StepLoopOptions options_;
+  const Output mask_;
   std::map<std::string, std::unique_ptr<StepLoop>> loops_;
 };
 

@@ -287,15 +287,15 @@ void TrainLoop::make_runner(int64_t step_bytes) {
                                                         : kAutomaticSteps;
   launch_ = launch_steps(std::min(wanted, most), step_bytes);
   const bool every_step = options_.on_steps != nullptr;
-  StepRunner::Options runner{
+  StepLoopOptions runner{
       .inputs = options_.step.inputs,
       .fetches = hooks_->fetches(),
       .targets = targets_,
-      .replicas = options_.step.replicas,
+      .num_replicas = static_cast<int>(options_.step.replicas),
       .processes = options_.step.processes,
       .max_steps = launch_,
       .keep = every_step ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
-      .bf16_products = options_.step.bf16_products};
+      .program = options_.step.program};
   const std::vector<Output>& each_step = options_.step.each_step;
   runner.fetches.insert(runner.fetches.end(), each_step.begin(), each_step.end());
   runner_.emplace(*session_, std::move(runner));

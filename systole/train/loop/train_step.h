@@ -7,6 +7,7 @@
 
 #include "systole/graph/api/graph.h"
 #include "systole/runtime/process_group.h"
+#include "systole/runtime/program_options.h"
 
 namespace systole::train {
 
@@ -19,8 +20,8 @@ struct TrainStep {
   Output loss = {};  // a scalar
   // Values of every step, for `on_steps`. When empty, a launch keeps the values of its last step.
   std::vector<Output> each_step = {};
-  int64_t replicas = 1;        // of this process
-  bool bf16_products = false;  // dots and convolutions round their inputs to bf16
+  int64_t replicas = 1;  // of this process
+  runtime::ProgramOptions program = {};
   // The processes that train together, each with as many replicas and a TrainLoop of its own, on
   // its own input; null: this one alone. Rank 0 restores or initialises the variables for all,
   // saves, and writes summaries and the log. A loop is as long as the shortest that a process

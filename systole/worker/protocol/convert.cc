@@ -87,10 +87,9 @@ void to_wire(const runtime::CompileOptions& options, v1::CompileOptions& message
   for (const bool replicated : options.replicated_parameters) {
     message.add_replicated_parameters(replicated);
   }
-  message.set_bf16_products(options.bf16_products);
+  message.set_program(runtime::to_text(options.program));
   message.set_optimize(options.optimize);
   message.set_num_threads(options.num_threads);
-  message.set_profile(options.profile);
   message.set_memory_limit(options.memory_limit);
 }
 
@@ -108,15 +107,14 @@ runtime::CompileOptions from_wire(const v1::CompileOptions& message) {
   bounded("num_threads", message.num_threads(), 0, kMaxThreads);
   bounded("memory_limit", message.memory_limit(), 0, INT64_MAX);
   return {
+      .program = runtime::program_options_of(message.program()),
       .num_replicas = message.num_replicas(),
       .num_partitions = message.num_partitions(),
       .device_assignment = {message.device_assignment().begin(), message.device_assignment().end()},
       .replicated_parameters = {message.replicated_parameters().begin(),
                                 message.replicated_parameters().end()},
-      .bf16_products = message.bf16_products(),
       .optimize = message.optimize(),
       .num_threads = message.num_threads(),
-      .profile = message.profile(),
       .memory_limit = message.memory_limit()};
 }
 

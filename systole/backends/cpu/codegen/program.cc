@@ -13,7 +13,7 @@ EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                          .target = target,
                          .optimize = options.optimize,
                          .num_threads = num_threads,
-                         .profile = options.profile,
+                         .profile = options.program.profile,
                          .processes = options.processes,
                          .ops = ops};
   FunctionEmitter main(program, "main");

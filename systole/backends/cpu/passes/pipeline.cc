@@ -68,7 +68,7 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
   // Code is generated for one function.
   pipeline.add<hlo::InlineCalls>();
   if (options.processes != nullptr) pipeline.add<JoinSums>(*options.processes);
-  if (options.bf16_products) pipeline.add<Bf16Products>();
+  if (options.program.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
     // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does
     // those of f32.
