@@ -9,7 +9,7 @@
 #          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 #   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
 #          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/engine/layer_class.h
-#   kernel kernels/<op>.cc defines  extern const HostKernelDef <op>_kernel;           in namespace systole::kernels
+#   kernel kernels/<kind>_kernels.cc  extern const HostKernelDef <op>_kernel{...}  one or more  in namespace systole::kernels
 #          the file defines         std::span<const HostKernelDef* const> all_kernel_defs()  of systole/session/host/host_kernel.h
 # The list is sorted by name and excludes tests. A folder without sources yields no file.
 function(systole_op_list out)
@@ -26,6 +26,15 @@ function(systole_op_list out)
       file(STRINGS "${file}" definitions REGEX "^LayerClass [a-z0-9_]+_class\\(\\)")
       foreach(definition IN LISTS definitions)
         if(definition MATCHES "^LayerClass ([a-z0-9_]+)_class\\(\\)")
+          list(APPEND names ${CMAKE_MATCH_1})
+        endif()
+      endforeach()
+      continue()
+    endif()
+    if(arg_KIND STREQUAL "kernel")
+      file(STRINGS "${file}" definitions REGEX "^extern const HostKernelDef [a-z0-9_]+_kernel{")
+      foreach(definition IN LISTS definitions)
+        if(definition MATCHES "^extern const HostKernelDef ([a-z0-9_]+)_kernel{")
           list(APPEND names ${CMAKE_MATCH_1})
         endif()
       endforeach()

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "systole/data/nodes.h"
-#include "systole/session/host/example_parser.h"
+#include "systole/session/kernels/example_parser.h"
 
 namespace systole::data {
 namespace {

@@ -1,7 +1,7 @@
 // batch fused with the parser of tf.Examples that the following map starts with: parses each record
 // in place, once, and reuses its memory.
 #include "systole/data/nodes.h"
-#include "systole/session/host/example_parser.h"
+#include "systole/session/kernels/example_parser.h"
 
 namespace systole::data {
 namespace {

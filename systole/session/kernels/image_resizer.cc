@@ -1,10 +1,10 @@
-#include "systole/session/host/image_resizer.h"
+#include "systole/session/kernels/image_resizer.h"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
-#include "systole/session/host/bilinear_pairs.h"
+#include "systole/session/kernels/bilinear_pairs.h"
 
 namespace systole {
 namespace {

@@ -1,6 +1,6 @@
-#include "systole/session/host/vocabulary.h"
+#include "systole/session/kernels/vocabulary.h"
 
-#include "systole/session/host/node_files.h"
+#include "systole/session/kernels/node_files.h"
 
 namespace systole {
 namespace {

@@ -1,13 +1,13 @@
 // Images whose size is not known when a function is traced are resized as those of known size are.
-#include "systole/session/host/image_resizer.h"
+#include "systole/session/kernels/image_resizer.h"
 
 #include <gtest/gtest.h>
 
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/image_ops.h"
-#include "systole/session/host/bilinear_pairs.h"
 #include "systole/session/host/host_function.h"
+#include "systole/session/kernels/bilinear_pairs.h"
 
 namespace systole {
 namespace {

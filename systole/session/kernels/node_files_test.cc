@@ -1,5 +1,5 @@
 // Files of imported graphs.
-#include "systole/session/host/node_files.h"
+#include "systole/session/kernels/node_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "systole/session/host/bilinear_pairs.h"
+#include "systole/session/kernels/bilinear_pairs.h"
 
 #include <algorithm>
 

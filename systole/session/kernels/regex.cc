@@ -1,4 +1,4 @@
-#include "systole/session/host/regex.h"
+#include "systole/session/kernels/regex.h"
 
 namespace systole {
 

@@ -1,4 +1,4 @@
-#include "systole/session/host/node_files.h"
+#include "systole/session/kernels/node_files.h"
 
 #include <filesystem>
 #include <optional>

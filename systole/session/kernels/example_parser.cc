@@ -1,4 +1,4 @@
-#include "systole/session/host/example_parser.h"
+#include "systole/session/kernels/example_parser.h"
 
 #include <algorithm>
 #include <cstring>
