@@ -81,10 +81,13 @@ int64_t parts_bytes(const ReduceStep& s) {
          static_cast<int64_t>(s.reductions.size());
 }
 
+bool have_identities(const ReduceStep& s) {
+  return std::ranges::all_of(s.reductions, [](const Instruction* r) { return has_identity(*r); });
+}
+
 // How many parts the step's reductions are cut into.
 int64_t parts_of(const ReduceStep& s) {
-  if (!std::ranges::all_of(s.reductions, [](const Instruction* r) { return has_identity(*r); }))
-    return 1;
+  if (!have_identities(s)) return 1;
   const Instruction& first = *s.reductions[0];
   const Dims& removed = first.attrs<hlo::DimensionsAttrs>().dimensions;
   const Shape& shape = first.operand(0).shape();
@@ -124,6 +127,8 @@ class ReduceCode {
       (std::ranges::find(removed, var) != removed.end() ? r_.reduced : r_.kept).push_back(var);
     }
     note_access(access);
+    if (f.program.optimize && have_identities(s_))
+      r_.element = {.forms = access.needed(), .reads = access.reads()};
     r_.results = s_.reductions[0]->shape().num_elements();
     r_.scratch = f.scratch(x);
     for (const ElementAccess::Read& read : access.reads()) {
@@ -155,7 +160,6 @@ class ReduceCode {
 
   void note_access(ElementAccess& access) {
     const IndexRef index = input();
-    access.need(output()->offset());
     for (const Instruction* reduction : s_.reductions) {
       for (int k = 0; k < reduction->num_results(); ++k) {
         access.visit(reduction->operand(k), index);
@@ -167,6 +171,7 @@ class ReduceCode {
       access.need(index->offset());
     }
     r_.needed = access.needed();
+    r_.needed.push_back(output()->offset());
     r_.cost = access.cost() + static_cast<double>(access.reads().size());
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/codegen/wide_rows.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
 #include "systole/hlo/ir/builder.h"
 
@@ -19,6 +20,21 @@ constexpr int64_t kFewLanes = 16;  // accumulators of neighbours, in an order th
 constexpr int64_t kLanes = 64;     // in long rows
 constexpr int64_t kRun = 4096;     // elements summed up before their sum is added to others
 
+// Emits body(i) for i = begin, begin + step, ... as long as a whole step fits before `end`. Returns
+// where it ends.
+llvm::Value* emit_steps_of(FunctionEmitter& f, llvm::Value* begin, llvm::Value* end, int64_t step,
+                           const std::function<void(llvm::Value*)>& body) {
+  auto& b = f.b;
+  llvm::Value* number = b.CreateUDiv(b.CreateSub(end, begin), f.i64(step));
+  const auto at = [&](llvm::Value* i) {
+    return b.CreateAdd(begin, b.CreateMul(i, f.i64(step), "", true, true), "", true, true);
+  };
+  llvm::Value* rest = at(number);
+  f.if_then(b.CreateICmpSGT(number, f.i64(0)),
+            [&] { f.loop(f.i64(0), number, [&](llvm::Value* i) { body(at(i)); }); });
+  return rest;
+}
+
 // The loops of a reduction, and which of them goes innermost.
 class ReductionEmitter {
  public:
@@ -29,12 +45,13 @@ class ReductionEmitter {
     add_variables(space, r.sizes);
     kept_ = merge_loops(space, r.kept, r.needed, r.gathers ? 0 : f.rows.count);
     reduced_ = merge_loops(space, r.reduced, r.needed, r.gathers ? f.rows.count : 0);
-    choose_inner();
+    if (!choose_wide_rows()) choose_inner();
   }
 
   void emit();
 
  private:
+  bool choose_wide_rows();
   void choose_inner();
   void emit_range(FunctionEmitter& g, const std::function<void(Elements&)>& range) const;
   void nest(Elements& e, llvm::Value* begin, llvm::Value* end);
@@ -57,6 +74,11 @@ class ReductionEmitter {
   void in_registers(Elements& e);
   void in_row(Elements& e, llvm::Value* begin, llvm::Value* end);
   void row_block(Elements& e, llvm::Value* begin, llvm::Value* count);
+  void around_last_loop(Elements& e,
+                        const std::function<void(llvm::Value*, llvm::Value*)>& body) const;
+  void in_wide_rows(Elements& e);
+  void repeat(Elements& e, const ElementAccess::Read& read);
+  void along_row(Elements& e, int64_t count, const std::function<void(llvm::Value*)>& body) const;
   void accumulate(Elements& e, std::span<llvm::AllocaInst* const> memory, llvm::Value* offset);
   std::vector<llvm::AllocaInst*> memory(FunctionEmitter& g, int64_t count) const;
   Reduction::Values load(Elements& e, std::span<llvm::AllocaInst* const> memory,
@@ -69,6 +91,7 @@ class ReductionEmitter {
   std::vector<Loop> kept_;
   std::vector<Loop> reduced_;
   std::optional<Loop> row_;  // the kept loop that goes innermost, if one does; it is not in kept_
+  std::optional<WideRows> wide_;  // of row_ and the last reduced loop
   // The part of the outermost reduced loop that is being emitted.
   struct Part {
     llvm::Value* number;
@@ -86,6 +109,18 @@ double ReductionEmitter::fitness(const Loop& loop) const {
     score += step == 0 || step == 1 ? 1 : std::abs(step) <= 4 ? 0.5 : 0;
   }
   return score * (loop.size >= kUsefulLoop ? 100 : 1);
+}
+
+bool ReductionEmitter::choose_wide_rows() {
+  // Rows of a row fusion stay outermost.
+  const size_t outermost = f_.rows.count > 0 && !r_.gathers ? 1 : 0;
+  if (!r_.element || kept_.size() <= outermost || reduced_.empty()) return false;
+  wide_ = plan_wide_rows(kept_.back(), reduced_.back(), r_.element->forms, r_.element->reads,
+                         static_cast<int>(r_.sizes.size()));
+  if (!wide_) return false;
+  row_ = kept_.back();
+  kept_.pop_back();
+  return true;
 }
 
 void ReductionEmitter::choose_inner() {
@@ -350,26 +385,97 @@ void ReductionEmitter::row_block(Elements& e, llvm::Value* begin, llvm::Value* c
     });
   };
   const auto passes = [&](llvm::Value* first, llvm::Value* end) {
-    auto& b = e.f.b;
-    llvm::Value* number = b.CreateUDiv(b.CreateSub(end, first), e.f.i64(together));
     llvm::Value* rest =
-        b.CreateAdd(first, b.CreateMul(number, e.f.i64(together), "", true, true), "", true, true);
-    e.f.if_then(b.CreateICmpSGT(number, e.f.i64(0)), [&] {
-      e.f.loop(e.f.i64(0), number, [&](llvm::Value* i) {
-        pass(b.CreateAdd(first, b.CreateMul(i, e.f.i64(together)), "", true, true), together);
-      });
-    });
-    e.f.if_then(b.CreateICmpSLT(rest, end),
-                [&] { e.f.loop(rest, end, [&](llvm::Value* i) { pass(i, 1); }); });
+        emit_steps_of(e.f, first, end, together, [&](llvm::Value* i) { pass(i, together); });
+    emit_steps_of(e.f, rest, end, 1, [&](llvm::Value* i) { pass(i, 1); });
   };
+  around_last_loop(e, passes);
+  if (!in_place) along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
+}
+
+// The reduced loops around body(begin, end), which does these iterations of the last of them.
+void ReductionEmitter::around_last_loop(
+    Elements& e, const std::function<void(llvm::Value*, llvm::Value*)>& body) const {
   const std::span<const Loop> outer(reduced_.data(), reduced_.size() - 1);
   if (part_ && outer.empty()) {
-    passes(part_->begin, part_->end);
+    body(part_->begin, part_->end);
   } else {
     emit_loops(e, outer, part_ ? part_->begin : nullptr, part_ ? part_->end : nullptr, false,
-               [&] { passes(e.f.i64(0), e.f.i64(inner.size)); });
+               [&] { body(e.f.i64(0), e.f.i64(reduced_.back().size)); });
   }
-  if (!in_place) along_row([&](llvm::Value* i) { finish(e, load(e, accumulators, i)); });
+}
+
+// Makes a copy of the elements that one row reads for each row of a wide one, and reads that from
+// now on.
+void ReductionEmitter::repeat(Elements& e, const ElementAccess::Read& read) {
+  auto& f = e.f;
+  const DType dtype = read.leaf.dtype();
+  const Slice copies = f.add_block(wide_->rows * row_->size * size_of(dtype));
+  f.set_origin(copies, f.i64(0));
+  f.loop(wide_->rows, [&](llvm::Value* k) {
+    llvm::Value* first = f.b.CreateMul(k, f.i64(row_->size), "", true, true);
+    along_row(e, row_->size, [&](llvm::Value* i) {
+      llvm::Value* element = f.load(read.leaf, e.number(read.offset));
+      f.store(copies, dtype, f.b.CreateAdd(first, i, "", true, true), element);
+    });
+  });
+  bind_loop(e, *row_, f.i64(0));
+  e.restart();
+  f.set_origin(copies, e.number(read.offset));
+  f.place(read.leaf, copies);
+}
+
+void ReductionEmitter::along_row(Elements& e, int64_t count,
+                                 const std::function<void(llvm::Value*)>& body) const {
+  e.f.loop(count, [&](llvm::Value* i) {
+    bind_loop(e, *row_, i);
+    e.restart();
+    body(i);
+  });
+}
+
+// As row_block, with several iterations of the last reduced loop side by side. Whatever is read
+// lies so that element `i` of the row that begins at an iteration, for an `i` beyond the row, is
+// the element of a later iteration.
+void ReductionEmitter::in_wide_rows(Elements& e) {
+  auto& f = e.f;
+  const Loop& inner = reduced_.back();
+  const int64_t lanes = wide_->rows * row_->size;
+  const auto sums = memory(f, lanes);
+  along_row(e, lanes, [&](llvm::Value* i) { store(e, sums, i, r_.identity(e)); });
+  std::vector<Slice> arrays;
+  for (const ElementAccess::Read& read : wide_->repeated) {
+    arrays.push_back(f.slice(read.leaf));
+    repeat(e, read);
+  }
+  const auto pass = [&](llvm::Value* first, int64_t number, int64_t count) {
+    along_row(e, count, [&](llvm::Value* i) {
+      Reduction::Values values = load(e, sums, i);
+      for (int64_t k = 0; k < number; ++k) {
+        bind_loop(e, inner, f.b.CreateAdd(first, f.i64(k * wide_->rows), "", true, true));
+        e.restart();
+        values = r_.combine(e, values);
+      }
+      store(e, sums, i, values);
+    });
+  };
+  around_last_loop(e, [&](llvm::Value* begin, llvm::Value* end) {
+    constexpr int64_t kTogether = 4;  // save loads and stores of the accumulators
+    llvm::Value* rest = emit_steps_of(f, begin, end, kTogether * wide_->rows,
+                                      [&](llvm::Value* i) { pass(i, kTogether, lanes); });
+    rest = emit_steps_of(f, rest, end, wide_->rows, [&](llvm::Value* i) { pass(i, 1, lanes); });
+    emit_steps_of(f, rest, end, 1, [&](llvm::Value* i) { pass(i, 1, row_->size); });
+  });
+  for (size_t k = 0; k < arrays.size(); ++k) f.place(wide_->repeated[k].leaf, arrays[k]);
+  f.loop(f.i64(1), f.i64(wide_->rows), [&](llvm::Value* k) {
+    llvm::Value* first = f.b.CreateMul(k, f.i64(row_->size), "", true, true);
+    along_row(e, row_->size, [&](llvm::Value* i) {
+      llvm::Value* other = f.b.CreateAdd(first, i, "", true, true);
+      store(e, sums, i, r_.merge(e, load(e, sums, i), load(e, sums, other)));
+    });
+  });
+  along_row(e, row_->size,
+            [&](llvm::Value* i) { finish(e, r_.merge(e, start(e), load(e, sums, i))); });
 }
 
 void ReductionEmitter::in_row(Elements& e, llvm::Value* begin, llvm::Value* end) {
@@ -427,7 +533,7 @@ void ReductionEmitter::emit() {
     in_parts(parts, work);
   } else {
     // Threads share the outermost kept loop, or the row if it is long and no loop is kept.
-    const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled;
+    const bool split_row = kept_.empty() && row_ && row_->size > kUnrolled && !wide_;
     const int64_t size = !kept_.empty() ? kept_.front().size : split_row ? row_->size : 1;
     emit_parallel(f_, size, work, [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
       emit_range(g, [&](Elements& e) { nest(e, begin, end); });
@@ -442,7 +548,7 @@ void ReductionEmitter::emit_range(FunctionEmitter& g,
   std::vector<Slice> written = r_.written;
   if (r_.scratch.bytes > 0) written.push_back(r_.scratch);
   g.begin_step(written);
-  const bool through_memory = f_.rows.count == 0 && !row_;
+  const bool through_memory = f_.rows.count == 0 && (!row_ || wide_);
   for (size_t i = 0; through_memory && i < r_.from_memory.size(); ++i)
     g.hint_ahead(r_.from_memory[i], kAheadBytes);
   range(e);
@@ -452,6 +558,10 @@ void ReductionEmitter::emit_range(FunctionEmitter& g,
 // The kept loops around all else; the first of them, or the row where there is no other, from
 // `begin` to `end`.
 void ReductionEmitter::nest(Elements& e, llvm::Value* begin, llvm::Value* end) {
+  if (wide_) {
+    emit_loops(e, kept_, begin, end, false, [&] { in_wide_rows(e); });
+    return;
+  }
   if (kept_.empty() && row_ && row_->size > kUnrolled) {
     in_row(e, begin, end);
     return;

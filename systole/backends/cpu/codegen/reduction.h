@@ -38,6 +38,12 @@ struct Reduction {
   std::function<Values(Elements&)> first = nullptr;
   bool any_order = false;               // then neighbours are taken side by side
   std::vector<Slice> from_memory = {};  // arrays that no cache holds
+  // Where given, elements may be combined in any grouping: the forms of one element, and its reads.
+  struct Element {
+    std::vector<Affine> forms;
+    std::vector<ElementAccess::Read> reads;
+  };
+  std::optional<Element> element = std::nullopt;
 };
 
 // Parts that a reduction of so many elements to so many results is done in, whatever the number of
