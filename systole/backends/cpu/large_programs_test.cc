@@ -230,7 +230,8 @@ TEST(LargePrograms, GiveStepsTheirScratchMemory) {
   EXPECT_EQ(got, "");
 }
 
-std::unique_ptr<hlo::Module> loops(int count) {
+// `count` loops of so many turns and layers a turn, then layers outside of a loop.
+std::unique_ptr<hlo::Module> loops(int count, int turns, int layers_a_turn, int outside) {
   std::string text =
       "func.func @main(%x: tensor<9x9xf32>) -> tensor<9x9xf32> {\n"
       "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
@@ -246,21 +247,80 @@ std::unique_ptr<hlo::Module> loops(int count) {
     }} do {{
 {3}
       %i1 = stablehlo.add %i, %one : tensor<i32>
-      stablehlo.return %i1, %v149 : tensor<i32>, tensor<9x9xf32>
+      stablehlo.return %i1, %v{4} : tensor<i32>, tensor<9x9xf32>
     }}
 )",
-        k, k + 2, first, layers(150, "%a"));
+        k, turns, first, layers(layers_a_turn, "%a"), layers_a_turn - 1);
     first = fmt::format("%r{}#1", k);
+  }
+  if (outside > 0) {
+    text += layers(outside, first);
+    first = fmt::format("%v{}", outside - 1);
   }
   return hlo::parse(text + fmt::format("  return {} : tensor<9x9xf32>\n}}\n", first));
 }
 
 TEST(LargePrograms, ShareStepsBetweenLoops) {
-  EXPECT_EQ("", testing::check(*loops(2), matrix(), {.ulps = 64, .of_largest = 1e-5}));
+  EXPECT_EQ("", testing::check(*loops(2, 3, 150, 0), matrix(), {.ulps = 64, .of_largest = 1e-5}));
   const auto bytes = [](int count) {
-    return testing::client().compile(*loops(count))->stats().code_bytes;
+    return testing::client().compile(*loops(count, 3, 150, 0))->stats().code_bytes;
   };
   EXPECT_LT(bytes(3) - bytes(2), 150 * 400);
+}
+
+// Small loops that end at once are calls of shared steps; those that run for long have their own
+// code.
+TEST(LargePrograms, ShareStepsBetweenSmallLoopsOfFewTurns) {
+  EXPECT_EQ("", testing::check(*loops(2, 3, 8, 80), matrix(), {.ulps = 64, .of_largest = 1e-5}));
+  const auto bytes_of_loop = [](int turns) {
+    const auto bytes = [&](int count) {
+      return testing::client().compile(*loops(count, turns, 8, 80))->stats().code_bytes;
+    };
+    return bytes(3) - bytes(2);
+  };
+  const int64_t shared = bytes_of_loop(3);
+  EXPECT_LT(shared, bytes_of_loop(1000) / 2) << shared;
+}
+
+// A concatenation of `count` sums with 1 to 7 columns each, 35 of them different.
+std::unique_ptr<hlo::Module> joined(int count, int rows) {
+  std::string text = fmt::format("func.func @main(%x: tensor<{}x7xf32>) -> ", rows);
+  std::string body;
+  std::string operands;
+  std::string types;
+  int columns = 0;
+  for (int i = 0; i < count; ++i) {
+    const int size = i % 7 + 1;
+    const std::string type = fmt::format("tensor<{}x{}xf32>", rows, size);
+    body += fmt::format(
+        "  %s{0} = stablehlo.slice %x [0:{1}, 0:{2}] : (tensor<{1}x7xf32>) -> {3}\n"
+        "  %c{0} = stablehlo.constant dense<{4}.0> : {3}\n"
+        "  %t{0} = stablehlo.add %s{0}, %c{0} : {3}\n",
+        i, rows, size, type, i % 5);
+    operands += fmt::format("{}%t{}", i == 0 ? "" : ", ", i);
+    types += fmt::format("{}{}", i == 0 ? "" : ", ", type);
+    columns += size;
+  }
+  const std::string result = fmt::format("tensor<{}x{}xf32>", rows, columns);
+  return hlo::parse(text + result + " {\n" + body +
+                    fmt::format("  %j = stablehlo.concatenate {}, dim = 1 : ({}) -> {}\n"
+                                "  return %j : {}\n}}\n",
+                                operands, types, result, result));
+}
+
+TEST(LargePrograms, JoinManyArraysInLittleCode) {
+  RandomStream random(92);
+  for (const int rows : {1, 3}) {
+    for (const int count : {64, 65, 300}) {
+      const std::vector<Tensor> arguments = {
+          testing::random_tensor(random, {DType::f32, {rows, 7}}, -1, 1)};
+      EXPECT_EQ("", testing::check(*joined(count, rows), arguments)) << rows << ", " << count;
+    }
+  }
+  const auto bytes = [](int count) {
+    return testing::client().compile(*joined(count, 3))->stats().code_bytes;
+  };
+  EXPECT_LT((bytes(700) - bytes(350)) / 350, 100);
 }
 
 // The steps of a profile are the program's, not the functions that they share.

@@ -145,6 +145,10 @@ class FunctionEmitter {
   };
   Rows rows;
 
+  // Whether small computations are emitted as calls of shared functions, too: for code that runs
+  // for less time than it takes to compile.
+  bool calls_only = false;
+
   // Until the next call, loads from slices other than `written` are assumed not to alias stores to
   // those.
   void begin_step(const std::vector<Slice>& written);

@@ -7,6 +7,7 @@
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/passes/structural_equality.h"
 
 namespace systole::cpu {
@@ -18,6 +19,8 @@ using hlo::Value;
 
 // Fewer steps are made as fast in one function, which is called less.
 constexpr int kManySteps = 128;
+// Turns of a loop that are over before its code would be compiled.
+constexpr int64_t kFewTurns = 16;
 
 // Its value becomes part of the code (FunctionEmitter::load); other constants are read from memory.
 bool is_known(const Value& operand) {
@@ -72,6 +75,12 @@ std::vector<int64_t> layout_of(const StepMemory& memory) {
   return layout;
 }
 
+bool takes_few_turns(const Instruction& x) {
+  if (!x.is(Opcode::while_)) return false;
+  const auto turns = hlo::LoopCounters(x).trips();
+  return turns && *turns <= kFewTurns;
+}
+
 // A function that is given the addresses of `memory`.
 llvm::Function* emit_function(ProgramEmitter& program, const Instruction& x, StepCode code,
                               StepMemory* memory) {
@@ -81,6 +90,8 @@ llvm::Function* emit_function(ProgramEmitter& program, const Instruction& x, Ste
   program.step_memory = memory;
   FunctionEmitter step(program, "step");
   step.function->addFnAttr(llvm::Attribute::NoInline);
+  step.calls_only = takes_few_turns(x);
+  if (step.calls_only) step.function->addFnAttr(llvm::Attribute::OptimizeNone);
   code(step, x);
   step.finish();
   return step.function;

@@ -146,7 +146,8 @@ bool has_native_code(const Instruction& x) {
 
 void emit_steps(FunctionEmitter& f, const hlo::Computation& computation) {
   const std::vector<Instruction*> steps = computation.instructions();
-  if (!f.program.optimize || !is_large(computation)) return emit_noted_steps(f, steps, false);
+  if (!f.program.optimize || !is_large(computation))
+    return emit_noted_steps(f, steps, f.calls_only);
   for (size_t i = 0; i < steps.size(); i += kCallsAFunction) {
     FunctionEmitter calls(f.program, "steps");
     // It holds only calls.
