@@ -13,6 +13,7 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
 
@@ -151,7 +152,7 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->kernels = std::move(emitted.kernels);
   program->steps = std::move(emitted.steps);
   program->stats.reference_steps = emitted.reference_steps;
-  program->stats.flops = program_flops(*optimized);
+  program->stats.flops = hlo::cost_of(optimized->entry()).operations();
   program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);

@@ -5,6 +5,7 @@
 #include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/backends/cpu/sizes.h"
+#include "systole/hlo/semantics/cost.h"
 
 namespace systole::cpu {
 namespace {
@@ -112,7 +113,7 @@ class ConvolutionLoops {
 };
 
 // Small enough that a call, or leave to regroup its sums, gains nothing.
-bool is_small(const Instruction& x) { return step_flops(x) <= 2048; }
+bool is_small(const Instruction& x) { return hlo::cost_of(x).flops <= 2048; }
 
 void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
   const Step step(x);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
@@ -53,47 +53,18 @@ std::string category_of(const Instruction& x) {
   return std::string(to_string(x.opcode()));
 }
 
-double up_to(double size, double multiple) { return std::ceil(size / multiple) * multiple; }
-
-// A matrix product, or a convolution as one: [rows, inner] x [inner, columns], `count` of them.
-struct Product {
-  double count = 1;
-  double rows = 1;
-  double inner = 1;
-  double columns = 1;
-};
-
-double size_of(const Shape& shape, const Dims& axes) {
-  double size = 1;
-  for (const int64_t axis : axes) size *= static_cast<double>(shape[static_cast<int>(axis)]);
-  return size;
-}
-
-Product product_of(const Instruction& x) {
-  const Shape& left = x.operand(0).shape();
-  const Shape& right = x.operand(1).shape();
-  const auto elements = [](const Shape& shape) {
-    return static_cast<double>(shape.num_elements());
-  };
-  if (x.is(Opcode::dot_general)) {
-    const auto& dot = x.attrs<hlo::DotAttrs>();
-    const double count = std::max(size_of(left, dot.lhs_batching_dimensions), 1.0);
-    const double inner = std::max(size_of(left, dot.lhs_contracting_dimensions), 1.0);
-    return {count, elements(left) / count / inner, inner, elements(right) / count / inner};
-  }
-  const auto& window = x.attrs<hlo::ConvolutionAttrs>();
-  const double columns =
-      static_cast<double>(right[static_cast<int>(window.kernel_output_feature_dimension)]);
-  return {1, elements(x.shape()) / std::max(columns, 1.0), elements(right) / std::max(columns, 1.0),
-          columns};
+double up_to(int64_t size, int64_t multiple) {
+  return static_cast<double>((size + multiple - 1) / multiple * multiple);
 }
 
 void add_products(const Instruction& x, tracing::Op& op) {
   each_inside(x, [&](const Instruction& inner) {
-    if (!is_product(inner)) return;
-    const Product p = product_of(inner);
-    op.padded_flops += 2 * p.count * up_to(p.rows, 8) * up_to(p.inner, 128) * up_to(p.columns, 128);
-    op.rows = std::max(op.rows, p.rows);
+    const auto p = hlo::product_size(inner);
+    if (!p) return;
+    op.padded_flops += 2 * static_cast<double>(p->count) * up_to(p->rows, 8) *
+                       up_to(p->inner, 128) * up_to(p->columns, 128) /
+                       static_cast<double>(p->dilation);
+    op.rows = std::max(op.rows, static_cast<double>(p->rows));
   });
 }
 
@@ -120,14 +91,15 @@ bool is_step_loop(const Instruction& x) {
 
 tracing::Op op_of(const Instruction& x, size_t number, bool by_reference) {
   const bool around = has_programs(x);  // around other ops, which count their own
+  const hlo::Cost cost = around ? hlo::Cost() : hlo::cost_of(x);
   tracing::Op op{.name = fmt::format("{}.{}", x.opcode(), number),
                  .opcode = std::string(to_string(x.opcode())),
                  .category = around ? std::string(to_string(x.opcode())) : category_of(x),
                  .expression = step_expression(x),
                  .scope = x.metadata().name,
                  .source = x.metadata().where.to_string(),
-                 .flops = around ? 0 : step_flops(x),
-                 .bytes = around ? 0 : step_bytes(x),
+                 .flops = cost.operations(),
+                 .bytes = cost.bytes(),
                  .by_reference = by_reference};
   for (const TensorType& type : x.results()) op.shapes.push_back(type.to_string());
   if (!around) add_products(x, op);

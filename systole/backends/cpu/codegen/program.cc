@@ -25,10 +25,4 @@ EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
           program.has_step_loop};
 }
 
-double program_flops(const hlo::Module& module) {
-  double total = 0;
-  for (const hlo::Instruction* x : module.entry().instructions()) total += step_flops(*x);
-  return total;
-}
-
 }  // namespace systole::cpu

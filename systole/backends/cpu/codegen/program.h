@@ -29,8 +29,4 @@ EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                             const runtime::CompileOptions& options, int num_threads,
                             std::vector<tracing::Op>& ops);
 
-// Floating-point operations of one run: 2 for each multiplication of a product, 1 for each
-// elementwise result.
-double program_flops(const hlo::Module& module);
-
 }  // namespace systole::cpu

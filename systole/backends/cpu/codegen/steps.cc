@@ -9,11 +9,12 @@
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
-#include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/codegen/outlined_steps.h"
+#include "systole/backends/cpu/codegen/op_table.h"
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::cpu {
@@ -112,10 +113,11 @@ void emit_noted_steps(FunctionEmitter& f, std::span<Instruction* const> steps, b
       f.program.ops.push_back(op_of(*x, f.program.ops.size(), code == emit_reference));
     }
     if (!f.program.profile) continue;
+    const hlo::Cost cost = has_programs(*x) ? hlo::Cost() : hlo::cost_of(*x);
     f.note_step({.step = step_name(*x),
                  .by_reference = code == emit_reference,
-                 .flops = has_programs(*x) ? 0 : step_flops(*x),
-                 .bytes = has_programs(*x) ? 0 : step_bytes(*x)});
+                 .flops = cost.operations(),
+                 .bytes = cost.bytes()});
   }
 }
 
@@ -168,51 +170,6 @@ int64_t step_scratch_bytes(const Instruction& x, bool optimize, int num_threads)
   if (x.is(Opcode::select_and_scatter)) return select_and_scatter_scratch_bytes(x);
   if (is_row_fusion(x)) return row_fusion_scratch_bytes(x);
   return x.is(Opcode::reduce) || x.is(Opcode::fusion) ? reduce_scratch_bytes(x) : 0;
-}
-
-double step_bytes(const Instruction& x) {
-  double total = 0;
-  for (const TensorType& type : x.results()) total += static_cast<double>(type.byte_size());
-  // Only the selected or replaced elements are accessed.
-  if (x.is(Opcode::dynamic_slice) || x.is(Opcode::gather) || x.is(Opcode::slice)) return 2 * total;
-  if (x.is(Opcode::dynamic_update_slice)) {
-    return 2 * static_cast<double>(x.operand(1).type().byte_size());
-  }
-  std::vector<Value> seen;
-  for (const Value& operand : x.operands()) {
-    if (std::ranges::find(seen, operand) != seen.end()) continue;
-    seen.push_back(operand);
-    total += static_cast<double>(operand.type().byte_size());
-  }
-  return total;
-}
-
-double step_flops(const Instruction& x) {
-  double total = 0;
-  if (x.is(Opcode::fusion)) {
-    for (const Instruction* inner : x.region().instructions()) total += step_flops(*inner);
-  } else if (x.is(Opcode::dot_general)) {
-    double contracted = 1;
-    for (const int64_t d : x.attrs<hlo::DotAttrs>().lhs_contracting_dimensions) {
-      contracted *= static_cast<double>(x.operand(0).shape()[static_cast<int>(d)]);
-    }
-    total = 2 * contracted * static_cast<double>(x.shape().num_elements());
-  } else if (x.is(Opcode::convolution)) {
-    const auto& attrs = x.attrs<hlo::ConvolutionAttrs>();
-    const Shape& kernel = x.operand(1).shape();
-    const double out_features =
-        static_cast<double>(kernel[static_cast<int>(attrs.kernel_output_feature_dimension)]);
-    total = 2 * static_cast<double>(x.shape().num_elements()) *
-            static_cast<double>(kernel.num_elements()) / out_features;
-  } else if (x.is(Opcode::reduce)) {
-    total = static_cast<double>(x.operand(0).shape().num_elements());
-  } else if (x.traits().has(hlo::kElementwise)) {
-    total = static_cast<double>(x.shape().num_elements());
-  }
-  for (int r = 0; has_programs(x) && r < x.num_regions(); ++r) {
-    for (const Instruction* inner : x.region(r).instructions()) total += step_flops(*inner);
-  }
-  return total;
 }
 
 std::vector<Slice> result_slices(const FunctionEmitter& f, const Instruction& x) {

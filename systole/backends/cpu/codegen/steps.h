@@ -22,10 +22,6 @@ int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_f
 // Returns "dot_general f32[32,10]"; for a fusion also what it computes: "fusion(exponential,
 // reduce) f32[32]".
 std::string step_expression(const hlo::Instruction& instruction);
-double step_flops(const hlo::Instruction& instruction);
-// Bytes of the distinct operands and results. Of an operand that is sliced or gathered, only the
-// selected elements count.
-double step_bytes(const hlo::Instruction& instruction);
 
 // The entries of the table; each is defined in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
