@@ -5,7 +5,7 @@
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
 #include "systole/backends/cpu/analysis/element_access.h"
-#include "systole/backends/cpu/codegen/op_table.h"
+#include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/codegen/program.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/kernels/processes.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/native.h"
-#include "systole/backends/cpu/codegen/op_table.h"
+#include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/hlo/passes/counted_loop.h"
 

@@ -10,7 +10,7 @@
 #include "systole/backends/cpu/codegen/elements.h"
 #include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/codegen/outlined_steps.h"
-#include "systole/backends/cpu/codegen/op_table.h"
+#include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/base/trace.h"

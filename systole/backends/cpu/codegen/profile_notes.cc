@@ -1,4 +1,4 @@
-#include "systole/backends/cpu/codegen/op_table.h"
+#include "systole/backends/cpu/codegen/profile_notes.h"
 
 #include <fmt/format.h>
 
