@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks Markdown files. Every folder with sources has a README.md. Links lead to files of the repository and to headings
 in them; web addresses are not visited. A block of C++ after a line `path`: is a part of that file, so that tests run the
-programs that pages show."""
+programs that pages show. Comments of C++ begin with their subject, not with "Of", "Those", "Its", "Their" or "They"."""
 
 import posixpath
 import re
@@ -60,6 +60,18 @@ def stale_programs(path, text, exists, read):
     return problems
 
 
+def comments_without_subject(path, text):
+    """Returns the problems of the comments of a C++ file that stand on lines of their own."""
+    problems = []
+    before = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r"\s*// ((?:Of|Those|Its|Theirs?|They)\b.{0,40})", line)
+        if match and not re.match(r"\s*//", before):
+            problems.append(f"{path}:{number}: a comment begins '{match.group(1)}', expected its subject")
+        before = line
+    return problems
+
+
 def main():
     root = sources.ROOT
     problems = [f"{folder}: no README.md" for folder in folders_without_readme(
@@ -69,6 +81,8 @@ def main():
         reach = lambda p: (root / p).exists(), lambda p: (root / p).read_text()
         text = (root / path).read_text()
         problems += broken_links(path, text, *reach) + stale_programs(path, text, *reach)
+    for path in sources.files(suffixes=(".h", ".cc")):
+        problems += comments_without_subject(path, (root / path).read_text())
     sources.finish("docs", problems, len(pages), "pages")
 
 

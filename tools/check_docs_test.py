@@ -39,6 +39,13 @@ class CheckDocsTest(unittest.TestCase):
         self.assertEqual(shown("    a:\n      b\n\n    c\n"), [])
         self.assertEqual(shown("    a:\n      c\n"), ["README.md: the code shown of 'x' is not in that file"])
 
+    def test_comments_begin_with_their_subject(self):
+        def found(text):
+            return [p.split(" begins ")[1] for p in check_docs.comments_without_subject("a.h", text)]
+        self.assertEqual(found("  // Of the last one.\nint x;\n// Their sum,\n// Of all.\n"),
+                         ["'Of the last one.', expected its subject", "'Their sum,', expected its subject"])
+        self.assertEqual(found("// Offers it.\nint x;  // Of one\n// Itself a sum.\n"), [])
+
     def test_folders_without_readme(self):
         paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]
         self.assertEqual(check_docs.folders_without_readme(paths), ["b/c"])

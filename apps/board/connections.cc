@@ -125,7 +125,7 @@ void Connections::serve(int listener) {
     uint64_t count = 0;
     if (polled[0].revents != 0) static_cast<void>(::read(wake_, &count, sizeof(count)));
     take_answers();
-    // Those that have sent something come before new ones, which may take their place.
+    // Connections that have sent something come before new ones, which may take their place.
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (polled[i + 2].revents == 0) continue;
       const Entry entry = connections_.find(numbers[i]);

@@ -18,8 +18,8 @@ struct ConnectionLimits {
   size_t max_connections = 256;            // the one that waits longest makes room for a new one
   size_t max_request_bytes = 192U << 10U;  // a request with its headers and body
   size_t max_header_bytes = 64U << 10U;
-  // Of requests that are not complete and responses that are not sent, together: the connection
-  // that holds most of them is closed. One response may be larger.
+  // Bytes of incomplete requests and unsent responses, together: the connection that holds most of
+  // them is closed. One response may be larger.
   size_t max_buffered_bytes = 48U << 20U;
   int max_requests = 1000;    // of one connection
   int idle_seconds = 5;       // a connection without a request is closed

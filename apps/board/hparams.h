@@ -10,7 +10,7 @@
 
 namespace systole::board {
 
-// Of one file, and of the events of a run; others are left out.
+// Hyperparameters that are kept of one file, and of the events of a run; others are left out.
 inline constexpr size_t kMaxHparams = 1000;
 
 // Adds the hyperparameters of the bytes of an HParamsPluginData message (TensorBoard's plugin

@@ -18,7 +18,8 @@
 namespace systole::board {
 
 struct LogdirOptions {
-  // Of all that is kept of the runs. Names, descriptions and hyperparameters have at most half.
+  // Bytes of all that is kept of the runs. Names, descriptions and hyperparameters have at most
+  // half.
   size_t max_memory_bytes = size_t{1} << 30U;
   size_t max_runs = 200'000;
   int max_depth = 24;  // of directories

@@ -236,7 +236,7 @@ TEST_F(LogdirTest, ATooLargeRecordIsSkipped) {
   EXPECT_THAT(problems_of(logdir, "."), ElementsAre(::testing::HasSubstr("expected at most")));
 }
 
-// Of the values of an event only the one that is shown is parsed, unless it is too large.
+// Only the value that is shown is parsed of an event, unless it is too large.
 TEST_F(LogdirTest, OneValueOfAnEventIsRead) {
   EventWriter writer(files_, "logs", "", clock_);
   writer.add_text("note", 7, Tensor("short"));

@@ -62,7 +62,7 @@ ChartRequest parse_chart_request(const std::string& text) {
 // Maps a step to the value of another scalar at that step, or the last one before.
 class StepLookup {
  public:
-  // Of a longer series takes evenly spread points.
+  // Takes evenly spread points of a longer series.
   explicit StepLookup(const ScalarSeries& series) {
     constexpr size_t kMaxPoints = 100'000;
     const size_t stride = series.size() / kMaxPoints + 1;

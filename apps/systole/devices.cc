@@ -37,7 +37,7 @@ void print_devices(const std::string& backend, std::string_view indent) {
 void print_backends() {
   fmt::print("\nbackends\n");
   for (const std::string& name : runtime::backend_names()) {
-    // Theirs are those of a plugin, or of a worker, that a program names.
+    // Devices of pjrt and remote belong to the plugin or worker that a program names.
     if (name != "pjrt" && name != "remote") print_devices(name, "  ");
   }
   fmt::print(

@@ -35,7 +35,7 @@ struct Network {
   }
 };
 
-// Of ResNet-50 the convolutions and the last layer are large, normalisations and biases small.
+// ResNet-50's convolutions and last layer are large, its normalisations and biases small.
 const std::vector<Network> kNetworks = {
     {"ResNet-50", 102.0e6, 54, 0.43e6, 107, 24.6e9, 256, 32768},
     {"BERT base, 128 tokens", 439.0e6, 76, 0.47e6, 123, 84e9, 256, 65536},

@@ -32,8 +32,8 @@ class FileDescriptor {
 };
 
 struct OpenFileOptions {
-  // Of open(2). O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added. O_TRUNC empties the file once it is
-  // known to be the one that is wanted.
+  // The flags of open(2). O_CLOEXEC, O_NONBLOCK and O_NOCTTY are added. O_TRUNC empties the file
+  // once it is known to be the one that is wanted.
   int flags = O_RDONLY;
   mode_t mode = 0666;  // of a new file
   // Whether the last name of the path may be a symbolic link. Use false for what is written, locked

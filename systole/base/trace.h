@@ -71,7 +71,7 @@ struct Op {
   std::vector<std::string> shapes;  // of the results, "f32[32,10]"
   double flops = 0;                 // of one run
   double bytes = 0;                 // of one run: each operand and each result once
-  // Of products and convolutions, else 0: the floating-point operations of a TPU's matrix unit,
+  // For products and convolutions, else 0: the floating-point operations of a TPU's matrix unit,
   // whose operands are padded (rows to 8, contracted and output features to 128); and the rows of
   // the left operand.
   double padded_flops = 0;
@@ -141,7 +141,7 @@ struct Recording {
   int64_t start_unix_ns = 0;
   int64_t start_steady_ns = 0;  // on the steady clock
   int64_t duration_ns = 0;
-  // Of another machine's recording:
+  // Set in another machine's recording:
   std::string host;                       // its name in file names; "": this machine
   std::optional<DevicePeaks> peaks = {};  // none: those of this machine
   std::string remark;                     // why it has less than was asked for; "" otherwise

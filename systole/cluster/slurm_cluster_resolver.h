@@ -35,7 +35,7 @@ class SlurmClusterResolver {
   SlurmClusterResolver() : SlurmClusterResolver(Options{}) {}
 
   const ClusterSpec& cluster_spec() const { return cluster_; }
-  // Of this process: "" and -1 if no job has its rank.
+  // The task of this process: "" and -1 if no job has its rank.
   const std::string& task_type() const { return task_type_; }
   int task_id() const { return task_id_; }
   int rank() const { return rank_; }

@@ -86,7 +86,7 @@ class TPUClusterResolver {
   // connecting.
   int num_accelerators() const;
 
-  // Of a cloud TPU only. Errors: FAILED_PRECONDITION for others; those of the API.
+  // Returns the node of a Cloud TPU. Errors: FAILED_PRECONDITION for others; those of the API.
   CloudTpuNode node() const;
   // Whether the TPU will work again (cloud_tpu.h). true for what is no cloud TPU.
   bool recoverable() const;

@@ -282,7 +282,7 @@ TEST(GraphMapTest, FunctionsOfAPipeline) {
             "INVALID_ARGUMENT: map: function of f32[], got elements s64[], expected those");
 }
 
-// Those without seeds are others in each run, and continue with a saved one.
+// Random numbers without seeds differ in each run, and continue with a saved iterator.
 TEST(GraphMapTest, RandomOpsWithoutSeedsFollowTheIterator) {
   const Dataset noise = floats(4).map([](Output x) { return x + random_uniform({}); });
   const Dataset seeded =

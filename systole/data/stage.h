@@ -177,7 +177,7 @@ class Stage {
   // Called by a stage with threads: their number, and the time that they worked.
   void note_threads(int count);
   void note_work(std::chrono::nanoseconds took);
-  // Its name in recordings (base/trace.h).
+  // Returns the stage's name in recordings (base/trace.h).
   const char* traced_name() const {
     return counters_ == nullptr ? "stage" : counters_->traced_name;
   }

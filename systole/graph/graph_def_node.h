@@ -24,8 +24,8 @@ struct ImportContext {
   const OpDef& op;  // the op of ours that takes it
   std::string_view name;
   std::vector<Output> inputs;
-  // Those that the op's signature declares, with defaults; an attribute of a shape of unknown rank
-  // is absent. Lists of types and shapes are lists of their names.
+  // The attributes that the op's signature declares, with defaults; an attribute of a shape of
+  // unknown rank is absent. Lists of types and shapes are lists of their names.
   AttrMap attrs;
   // True when every node of the message is imported as it stands; false when some outputs are
   // computed: placeholders have their defaults, and variables are read.

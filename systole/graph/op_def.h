@@ -140,8 +140,9 @@ struct OpDef {
   std::optional<PartialValue> (*constant_rule)(const Output& value) = nullptr;
   // Rebuilds the node for a batch of inputs; nullopt where it cannot. Null: never.
   std::optional<std::vector<Output>> (*batch_rule)(const BatchContext&) = nullptr;
-  // Of an op that reads strings as numbers: returns the dtype of the numbers whose memory the bytes
-  // of the first input are; nullopt where the node reads them in another way. Null: another op.
+  // For an op that reads strings as numbers: returns the dtype of the numbers whose memory the
+  // bytes of the first input are; nullopt where the node reads them in another way. Null: another
+  // op.
   std::optional<DType> (*reads_bytes_as)(const Node&) = nullptr;
   // Adds what a node of a GraphDef means, and returns its outputs. Null: a node of this op with the
   // same inputs and attributes.
@@ -169,7 +170,7 @@ struct OpDef {
   // True when attributes and static shapes tell the result, so that each program that needs it
   // computes it itself.
   bool static_source = false;
-  // Of an op with a batch rule. True when the sizes of the result depend on the value of an input,
+  // For an op with a batch rule: true when the sizes of the result depend on the value of an input,
   // so that the results for the rows of a batch may differ in shape.
   bool ragged_batch = false;
   // True when the batch rule can give scalar strings as the numbers that `reads_bytes_as` of their

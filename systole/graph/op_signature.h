@@ -72,7 +72,7 @@ struct OpSignature {
 // Errors: INTERNAL for a text that does not parse.
 OpSignature parse_signature(std::string_view inputs, std::string_view outputs,
                             std::string_view attrs);
-// Of an op; parsed once. Thread-safe.
+// Returns the op's signature, which is parsed once. Thread-safe.
 const OpSignature& signature_of(const OpDef& op);
 
 // Reads "[?,28]", as Shape::to_string writes it. Errors: INVALID_ARGUMENT.

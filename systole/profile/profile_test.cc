@@ -147,7 +147,7 @@ TEST(Analysis, divides_the_time_of_steps_and_of_the_recording) {
   EXPECT_EQ(a.dropped_events, 3);
   EXPECT_EQ(a.sampled_steps, 0.5);
 
-  // Of 10 ms of noted steps 8 are in the product, so of 30 ms 24 are, in 2 runs.
+  // 8 of 10 ms of noted steps are in the product, so 24 of 30 ms are, in 2 runs.
   ASSERT_EQ(a.ops.size(), 2U);
   EXPECT_EQ(a.ops[0].op->name, "dot.0");
   EXPECT_NEAR(a.ops[0].seconds, 0.024, 1e-9);
@@ -178,7 +178,7 @@ TEST(Analysis, says_what_to_change_the_most_valuable_first) {
   EXPECT_THAT(a.advice[0].text, HasSubstr("The slowest stage is map"));
   EXPECT_THAT(a.advice[0].text, HasSubstr("hurry"));
   EXPECT_THAT(topics, Contains("all-reduce"));
-  // Of a TPU alone: there padding has a gain.
+  // Padding has a gain on a TPU alone.
   EXPECT_EQ(topics.back(), "padding");
   EXPECT_EQ(a.advice.back().gain, 0);
   DevicePeaks tpu = kPeaks;

@@ -166,7 +166,7 @@ class Rewriter {
     return true;
   }
 
-  // Those of training, by channel, times the folded factors; none without.
+  // Returns the scales of training, by channel, times the folded factors; none without.
   static std::vector<double> weight_scales(const Layer& layer) {
     std::vector<double> scales;
     for (size_t c = 0; !layer.weight_scales.empty() && c < layer.scale.size(); ++c) {

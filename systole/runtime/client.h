@@ -200,7 +200,7 @@ class Client {
  public:
   virtual ~Client() = default;
   virtual std::string_view platform() const = 0;  // "cpu"
-  // Those of all processes, by id.
+  // Returns the devices of all processes, by id.
   virtual std::span<const Device> devices() const = 0;
   // This process, whose devices run the programs that it launches.
   virtual int process_index() const { return 0; }

@@ -54,7 +54,7 @@ class Promise {
   ~Promise();
 
   Event event() const { return Event(state_); }
-  // Of these two the first call counts.
+  // The first call of these two counts.
   void set();
   void fail(const Error& error);
 

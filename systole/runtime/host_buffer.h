@@ -50,7 +50,7 @@ class HostBuffer final : public Buffer {
   const Tensor* host_value() const override { return &value_; }
 
   void* data() { return value_.raw(); }
-  // Of the same type.
+  // `value` has the type of the one before.
   void set_value(Tensor value) { value_ = std::move(value); }
   // Marks the elements as lost: a launch that wrote them in place has failed.
   void fail(Event failure) { ready_ = std::move(failure); }

@@ -17,7 +17,7 @@ namespace systole {
 // The buffer of a variable; null until the variable is initialised.
 struct VariableSlot {
   std::shared_ptr<runtime::Buffer> buffer;
-  // Of the snapshot that shares the buffer, or did; null for none.
+  // Holds the snapshot that shares the buffer, or did; null for none.
   std::shared_ptr<const SnapshotHold> hold;
 
   void set(std::shared_ptr<runtime::Buffer> value) {

@@ -19,7 +19,7 @@ namespace systole {
 struct StepLoopOptions {
   // Tensors, usually placeholders, with a new value for each step.
   std::vector<Output> inputs = {};
-  // Their types for one replica and one step. Static.
+  // The inputs' types for one replica and one step. Static.
   std::vector<TensorType> input_types = {};
   // Values that the caller gets.
   std::vector<Output> fetches = {};

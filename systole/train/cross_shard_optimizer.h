@@ -40,7 +40,7 @@ class CrossShardOptimizer : public Optimizer {
   Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
                             const ApplyGradientsOptions& options = {}) override;
 
-  // Those of the wrapped optimizer.
+  // Returns the slots of the wrapped optimizer.
   std::vector<std::string> slot_names() const override { return optimizer_->slot_names(); }
   Variable slot(const Variable& variable, std::string_view slot_name) const override {
     return optimizer_->slot(variable, slot_name);

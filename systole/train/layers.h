@@ -257,7 +257,7 @@ struct Pooling1DOptions {
   std::string data_format = "channels_last";
   std::string name = {};
 };
-// Of [batch, steps, channels]. (tf.layers.max_pooling1d, tf.layers.average_pooling1d)
+// Pools [batch, steps, channels]. (tf.layers.max_pooling1d, tf.layers.average_pooling1d)
 Output max_pooling1d(const Input& inputs, const Pooling1DOptions& options);
 Output average_pooling1d(const Input& inputs, const Pooling1DOptions& options);
 

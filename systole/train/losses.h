@@ -174,7 +174,7 @@ void add_loss(const Output& loss, std::string_view loss_collection = "losses");
 std::vector<Output> get_losses(std::string_view scope = {},
                                std::string_view loss_collection = "losses");
 std::vector<Output> get_regularization_losses(std::string_view scope = {});
-// Their sum; 0 if there are none.
+// Returns the sum of the regularization losses; 0 if there are none.
 Output get_regularization_loss(std::string_view scope = {});
 // The sum of all losses of the current graph, by default with regularisation losses.
 // Errors: FAILED_PRECONDITION when there are none.

@@ -157,7 +157,7 @@ TEST_F(MetricsTest, confusion_matrix_counts_pairs) {
                   .identical(Tensor::of<float>({3, 3}, {2, 0, 0, 0, 4, 2, 0, 0, 2})));
 }
 
-// Of three classes, the last of which is not seen.
+// Three classes, the last of which is not seen.
 TEST_F(MetricsTest, classes_count_alike) {
   const metrics::ConfusionMatrixOptions options{
       .labels = Tensor::of<int32_t>({5}, {0, 0, 0, 1, 1}),

@@ -233,7 +233,7 @@ TEST(SparseGradients, AreWrittenAsTensorFlowsOps) {
   for (const auto& node : message->node()) ops.push_back(node.op());
   EXPECT_EQ(std::ranges::count(ops, "Unique"), 1);
   EXPECT_EQ(std::ranges::count(ops, "ResourceSparseApplyMomentum"), 1);
-  // Of the rows, and of the gradient as a tensor, which nothing needs.
+  // One sum for the rows, and one for the gradient as a tensor, which nothing needs.
   EXPECT_EQ(std::ranges::count(ops, "UnsortedSegmentSum"), 2);
   EXPECT_EQ(std::ranges::count(ops, "GatherGrad"), 0);
 }

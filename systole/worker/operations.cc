@@ -34,7 +34,7 @@ void check_type(int index, const TensorType& got, const TensorType& expected) {
   throw invalid_argument("worker: argument {}, got {}, expected {}", index, got, expected);
 }
 
-// Of the error that a buffer keeps. One operation may fail many buffers.
+// The bytes of the error that a buffer keeps. One operation may fail many buffers.
 constexpr size_t kStoredErrorBytes = 1024;
 
 Error shortened(const Error& error) {

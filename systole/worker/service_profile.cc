@@ -74,7 +74,7 @@ std::string WorkerService::encoded_recording(Recorder::Active& active,
     for (tracing::ThreadEvents& thread : recording.threads) {
       if (session->thread_id() == thread.id) thread.name = "session of " + session->client();
     }
-    // Its process has a thread of that name, with its work.
+    // The session's process has a thread of that name, with its work.
     if (session->process() != nullptr) {
       std::erase_if(recording.threads,
                     [&](const auto& thread) { return thread.id == session->thread_id(); });

@@ -8,7 +8,7 @@
 namespace systole::worker {
 namespace {
 
-// Of one session.
+// The most transfers of one session.
 constexpr size_t kMaxTransfers = 4096;
 
 Error no_transfer(uint64_t id) {

@@ -47,7 +47,7 @@ void train_steps(const keras::Model& model, const std::vector<Tensor>& x,
   for (int step = 0; step < kSteps; ++step) model.train_on_batch(x, y);
 }
 
-// Of weights alone: the model of `model.keras` or `model.h5` with the weights of a later one.
+// Tries weights alone: the model of `model.keras` or `model.h5` with the weights of a later one.
 void try_weights(const fs::path& folder, const std::vector<Tensor>& x, Results& results) {
   const fs::path archive = folder / "model.keras";
   const fs::path model_file = fs::exists(archive) ? archive : folder / "model.h5";

@@ -237,8 +237,8 @@ TEST_F(FileKindsTest, Writes) {
   }
 }
 
-// Their names have the time, so that nobody can lay them before; the clock of the test stands
-// still.
+// The names of event files have the time, so that nobody can lay them before; the clock of the test
+// stands still.
 TEST_F(FileKindsTest, EventFiles) {
   for (const FileKind kind : {FileKind::pipe, FileKind::device, FileKind::socket, FileKind::link,
                               FileKind::dangling_link, FileKind::directory}) {

@@ -70,7 +70,7 @@ Pairs special_operands(DType dtype, bool polygamma, int density) {
   return {vector_of(dtype, x), vector_of(dtype, y)};
 }
 
-// Of a power, the exponents of the results are spread.
+// For a power, the exponents of the results are spread.
 Pairs binary_operands(DType dtype, bool power, int density) {
   std::mt19937_64 random(2);
   const Limits limits = limits_of(dtype);

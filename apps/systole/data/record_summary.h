@@ -61,7 +61,7 @@ class RecordSummary {
 
   int64_t records() const { return records_; }
   RecordKind kind() const { return kind_; }
-  // Of context and lists of a SequenceExample the names begin with "context/" and "lists/".
+  // The names of a SequenceExample's context and lists begin with "context/" and "lists/".
   const std::map<std::string, FeatureSummary>& features() const { return features_; }
 
   std::string to_text() const;

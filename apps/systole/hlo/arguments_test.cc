@@ -84,7 +84,7 @@ TEST(LargeArguments, AreRefusedBeforeTheyAreMade) {
                                "results 29.1 TiB, temporaries 0 B), expected at most "));
 }
 
-// Their bytes are more than a number of 64 bits has room for.
+// The bytes of these arguments do not fit a number of 64 bits.
 TEST(LargeArguments, AreRefusedHoweverManyThereAre) {
   hlo::Module module;
   hlo::Computation& main = module.add_function("main");

@@ -52,7 +52,7 @@ std::vector<std::unique_ptr<hlo::Module>> every_opcode() {
   return modules;
 }
 
-// Those of tests/conformance: attributes, regions and constants in many forms.
+// The programs of tests/conformance: attributes, regions and constants in many forms.
 std::vector<std::unique_ptr<hlo::Module>> conformance_programs() {
   std::vector<std::unique_ptr<hlo::Module>> modules;
   for (const auto& entry : std::filesystem::directory_iterator("tests/conformance/stablehlo")) {

@@ -93,7 +93,7 @@ struct Panel {
   AxisRange steps;
   AxisRange values;
 
-  // Of the labels below the plot.
+  // The lower end of the labels below the plot.
   double bottom() const { return y + top + kPlotHeight + kBottom; }
   double at_step(double step) const {
     return x + kLeft + (step - steps.least) / (steps.most - steps.least) * kPlotWidth;
@@ -163,7 +163,7 @@ std::string styled_line(const LineStyle& style, const std::string& path) {
                      style.color, style.dashes, path);
 }
 
-// Of the points of each pixel's width the least and the greatest, in their order. What is no finite
+// Returns the least and the greatest point of each pixel's width, in their order. What is no finite
 // number leaves a gap only where a curve is not thinned out.
 std::vector<std::pair<int64_t, float>> thinned_points(const Panel& panel, const Curve& curve) {
   std::vector<std::pair<int64_t, float>> all(curve.points.begin(), curve.points.end());

@@ -101,7 +101,7 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
   runtime::check_memory("core", *optimized, program.stats, limit);
 }
 
-// Its ops are added when code is emitted.
+// Returns the notes of a program without ops, which are added when code is emitted.
 std::shared_ptr<tracing::Program> program_notes(const hlo::Module& module,
                                                 const runtime::CompileOptions& options,
                                                 const CompiledProgram& program,

@@ -230,7 +230,7 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
     call_program(*run);
   }
   if (run->context.error != nullptr) {
-    // They use the memory of the run.
+    // Sums in progress use the memory of the run.
     if (run->context.processes != nullptr) run->context.processes->drop_sums();
     try {
       std::rethrow_exception(run->context.error);

@@ -134,7 +134,7 @@ Tensor whole_numbers(RandomStream& random, DType dtype, const Shape& shape, Opco
   return x.cast(dtype);
 }
 
-// They start from what is no identity.
+// The reductions start from a value that is no identity.
 TEST(LargeArrays, ReductionsInParts) {
   RandomStream random(51);
   const std::pair<Shape, Dims> cases[] = {
@@ -232,7 +232,7 @@ TEST(LargeArrays, ReducesByProgramsInOrder) {
           std::vector<Value> p;
           for (int k = 0; k < 4; ++k) p.push_back(region.add_parameter({DType::s32, {}}));
           hlo::Builder inner(region);
-          // Of equals the left one, which is the first only if the order is kept.
+          // Takes the left one of equals, which is the first only if the order is kept.
           const Value keep = inner.compare(p[0], p[2], hlo::ComparisonDirection::ge);
           region.set_results({inner.select(keep, p[0], p[2]), inner.select(keep, p[1], p[3])});
         });

@@ -52,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   const worker::v1::HelloReply& hello() const { return hello_; }
-  // Of a buffer, an executable or a transfer.
+  // Returns the number of a new buffer, executable or transfer.
   uint64_t new_id() { return next_id_++; }
   // The error with which the session has ended; none while it lives.
   std::optional<Error> failure() const;

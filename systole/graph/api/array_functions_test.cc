@@ -116,7 +116,7 @@ TEST_F(ArrayFunctionsTest, ABandOfAnyNumberIsAll) {
   EXPECT_EQ(evaluate(reduce_sum(matrix_band_part(x, kMax, int64_t{1} << 32))).item<float>(), 9);
 }
 
-// Of the default the fed value may differ in shape too.
+// The fed value may differ from the default in shape, too.
 TEST_F(ArrayFunctionsTest, APlaceholderHasItsDefaultUnlessItIsFed) {
   const Output x = placeholder_with_default(constant(Tensor::of<float>({2}, {1, 2})), {-1});
   const Output sum = reduce_sum(x);

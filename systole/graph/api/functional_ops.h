@@ -29,7 +29,7 @@ struct Scan {
 // they are not known before; for another number of states, or another dtype or shape. (tf.scan)
 Scan scan(const ScanFn& fn, const InputList& elems, const InputList& initializer,
           const ScanOptions& options = {});
-// Of one tensor, with one as state: the stacked states.
+// Scans one tensor with one state and returns the stacked states.
 Output scan(const std::function<Output(const Output& state, const Output& element)>& fn,
             const Input& elems, const Input& initializer, const ScanOptions& options = {});
 

@@ -127,7 +127,7 @@ Output resize_with_crop_or_pad(const Input& image, int64_t target_height, int64_
   const CompositionScope scope(image, "", kOp);
   check_box(kOp, image, 0, 0, target_height, target_width);
   const Image x = image_of(kOp, image);
-  // Of one axis: where the part begins, its size, and the zeros before and after it.
+  // The part of one axis that is kept: where it begins, its size, and the zeros around it.
   struct Fit {
     Output begin, size, before, behind;
   };

@@ -52,7 +52,7 @@ Output saturated(const Output& x, DType dtype) {
   return cast(clip_by_value(x, limit(low), limit(high)), dtype);
 }
 
-// Of floats: [0, 1] to integers, each an equal share.
+// Maps floats of [0, 1] to integers, each of an equal share.
 Output from_fractions(const Output& x, DType dtype, bool saturate) {
   const double scale = largest(dtype) + 0.5;
   const Output scaled = x * scale;

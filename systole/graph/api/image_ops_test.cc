@@ -89,7 +89,7 @@ TEST_F(ImageOpsTest, SaturatingCastsAreClipped) {
   const auto got = evaluate({clipped, y}, {{x, Tensor::of<float>({3}, {1.2F, 0.5F, -0.25F})}});
   EXPECT_TRUE(got[0].identical(Tensor::of<float>({3}, {255, 127.75F, 0}))) << got[0].to_string();
   EXPECT_TRUE(got[1].identical(Tensor::of<uint8_t>({3}, {255, 127, 0}))) << got[1].to_string();
-  // Of s32 the largest f32 below 2^31, as in TensorFlow 2.15.
+  // The largest s32 is the largest f32 below 2^31, as in TensorFlow 2.15.
   const Output wide = image::convert_image_dtype(x, DType::s32, /*saturate=*/true);
   const Tensor limits = evaluate(wide, {{x, Tensor::of<float>({3}, {1.2F, -1.2F, 0})}});
   EXPECT_TRUE(limits.identical(Tensor::of<int32_t>({3}, {2147483520, -2147483647 - 1, 0})))

@@ -122,7 +122,7 @@ Output scatter_nd(const Input& indices, const Input& updates, const ShapeInput& 
   for (const Output& size : first) count = count * cast(size, DType::s32);
   std::vector<Output> flat = {count};
   for (auto it = all.begin() + depth; it != all.end(); ++it) flat.push_back(cast(*it, DType::s32));
-  // Of one position the slice is a row too.
+  // The slice of one position is a row, too.
   const int positions = at.shape().rank() - 1;
   const Output rows =
       positions == 0 ? expand_dims(values, 0) : first_axes_joined(values, positions);

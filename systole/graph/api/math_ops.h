@@ -210,7 +210,7 @@ struct ReduceOptions {
 };
 // Numbers. An empty sum is 0, an empty product 1.
 Output reduce_sum(const Input& input_tensor, const ReduceOptions& options = {});
-// Its gradient is right where elements are 0 (a second derivative there may not be).
+// The gradient is right where elements are 0 (a second derivative there may not be).
 Output reduce_prod(const Input& input_tensor, const ReduceOptions& options = {});
 // The mean of integers is an integer, rounded towards zero, as in TensorFlow: cast first for
 // another. An empty mean is NaN.

@@ -18,7 +18,7 @@ struct Compared {
   Output z;
 };
 
-// Of one floating type; `name` is what the errors call z.
+// Converts both to one floating type; `name` is what the errors call z.
 Compared compared(std::string_view op, const Input& logits, std::string_view name,
                   const Input& targets) {
   const DType dtype = common_dtype({logits, targets});

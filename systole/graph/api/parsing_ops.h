@@ -67,7 +67,7 @@ using FeatureSpecs = std::map<std::string, FeatureSpec, std::less<>>;
 // The features of one serialized tf.Example, a string scalar, by key. (tf.parse_single_example)
 Nest<Output> parse_single_example(const Input& serialized, const FeatureSpecs& features,
                                   const NameOptions& options = {});
-// Of a vector of them: the faster way where there are many. (tf.parse_example)
+// Parses a vector of them: the faster way where there are many. (tf.parse_example)
 Nest<Output> parse_example(const Input& serialized, const FeatureSpecs& features,
                            const NameOptions& options = {});
 

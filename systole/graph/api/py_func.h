@@ -24,7 +24,7 @@ using HostFn = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)
 // has HostCall for that.
 std::vector<Output> py_func(HostFn func, const InputList& inputs,
                             const std::vector<TensorType>& Tout, const NameOptions& options = {});
-// Of one result.
+// Wraps a function of one result.
 Output py_func(std::function<Tensor(std::span<const Tensor> inputs)> func, const InputList& inputs,
                const TensorType& Tout, const NameOptions& options = {});
 

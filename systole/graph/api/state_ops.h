@@ -14,7 +14,8 @@ Output assign(const Variable& ref, const Input& value);
 Output assign_add(const Variable& ref, const Input& value);
 Output assign_sub(const Variable& ref, const Input& value);
 
-// Those of the lists whose names begin with `scope`: "Generator/" names the variables of a scope.
+// Return the variables of the lists whose names begin with `scope`: "Generator/" names the
+// variables of a scope.
 std::vector<Variable> global_variables(std::string_view scope);
 std::vector<Variable> trainable_variables(std::string_view scope);
 std::vector<Variable> local_variables(std::string_view scope);

@@ -144,7 +144,7 @@ void add_sums(std::vector<OpCase>& cases) {
       Tensor::of<float>({3}, {4, 9, 0}));
 }
 
-// Of gradients that are rows of a table.
+// Adds cases of gradients that are rows of a table.
 void add_rows_of_tables(std::vector<OpCase>& cases) {
   cases.push_back({.name = "unique",
                    .build =

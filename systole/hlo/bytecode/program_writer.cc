@@ -317,7 +317,7 @@ class ProgramWriter {
     return op.name == "func" || (op.name == "custom_call" && name != "result_tilings");
   }
 
-  // Of attributes that modules do not keep.
+  // Returns the default of an attribute that modules do not keep.
   AttrId default_of(std::string_view name) {
     if (name == "result_accuracy") return encoder_.default_accuracy();
     if (name == "result_tilings") return encoder_.array({});

@@ -14,7 +14,7 @@ struct IntegerForm {
   bool is_unsigned;
 };
 
-// Of "i32", "ui8", "si16", "index".
+// Parses "i32", "ui8", "si16", "index".
 IntegerForm integer_form(const std::string& name, const ByteReader& at) {
   if (name == "index") return {64, false};
   const size_t digits = name.find_first_of("0123456789");

@@ -34,7 +34,7 @@ TEST(Budget, CountsTheOpsThatExistAndNamesPassAndFunction) {
   EXPECT_EQ(error_of([&] { add(1); }), "RESOURCE_EXHAUSTED: unroll: ops at a time, got " +
                                            std::to_string(kLimit + 1) + ", expected at most " +
                                            limit + " of a program that had 3, in function 'main'");
-  // Those that are gone do not count.
+  // Instructions that are gone do not count.
   for (Instruction* x : module->entry().instructions()) {
     if (x->is(Opcode::constant)) module->entry().erase(x);
   }

@@ -22,7 +22,7 @@ struct Bounds {
 constexpr Bounds kLight{1 << 20, 1 << 16};
 constexpr Bounds kHeavy{1 << 12, 1 << 12};
 constexpr Bounds kRegion{1 << 9, 1 << 9};
-// Of all values of one computation.
+// The bytes of all values of one computation.
 constexpr int64_t kMaxBytes = 16 << 20;
 
 Bounds bounds_of(const Instruction& instruction) {

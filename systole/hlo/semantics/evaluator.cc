@@ -152,7 +152,7 @@ std::vector<std::vector<Tensor>> evaluate_parallel(const Computation& function,
     try {
       for (size_t i = 0; i < count; ++i) threads.emplace_back(run_process, i);
     } catch (const std::system_error& error) {
-      // Those that run would wait for the others.
+      // Replicas that run would wait for the others.
       rendezvous.fail(make_error(Code::resource_exhausted, "{}: threads, got {}, expected {}: {}",
                                  function.name(), threads.size(), count, error.what()));
     }

@@ -178,7 +178,7 @@ A (*combiner_of(const Computation& region))
 (A, A) {
   const std::optional<Opcode> opcode = match_reducer(region);
   if (!opcode) return nullptr;
-  // Of quantized types, these compare the integers; other ops need the scale.
+  // Minimum and maximum compare the integers of quantized types; other ops need the scale.
   const bool compares = *opcode == Opcode::maximum || *opcode == Opcode::minimum;
   if (region.parameter(0).type().is_quantized() && !compares) return nullptr;
   for (const Row<A>& row : rows<A>()) {

@@ -19,7 +19,7 @@ constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehl
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
 constexpr std::string_view kTopK = "top_k";
-// Their value is their operand. sharding_group has no result.
+// Ops whose value is their operand. sharding_group has no result.
 constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
                                             "sdy.sharding_constraint", "sdy.sharding_group"};
 

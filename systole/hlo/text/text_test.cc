@@ -219,7 +219,7 @@ std::string error_of(std::string_view text) {
 TEST(Text, EveryOpcodeSurvivesARoundTrip) {
   const std::unique_ptr<Module> module = parse(kProgram);
   verify(*module);
-  // Those with nothing but operands and types: any dtype that inference takes.
+  // Ops with nothing but operands and types: any dtype that inference takes.
   Computation& rest = module->add_function("elementwise");
   std::vector<Value> results;
   std::set<Opcode> seen;

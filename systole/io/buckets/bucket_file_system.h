@@ -33,7 +33,7 @@ struct BucketOptions {
   size_t block_bytes = size_t{4} << 20;
   // Blocks that a sequential reader requests ahead.
   int read_ahead = 8;
-  // Of all blocks of all files: read ahead and kept.
+  // Bytes of all blocks of all files that are read ahead and kept.
   size_t cache_bytes = size_t{256} << 20;
   // Written bytes are sent when so many are there. A multiple of 256 KiB (gs), at least 5 MiB (s3).
   size_t part_bytes = size_t{8} << 20;

@@ -41,7 +41,7 @@ struct MemoryFileSystem::Node {
   int64_t modified = 0;
   // The synced bytes before the file was emptied, while a power failure may bring them back.
   std::optional<std::string> before = std::nullopt;
-  // Of a directory: the names that survive a power failure, and the changes since: what each name
+  // For a directory: the names that survive a power failure, and the changes since: what each name
   // was in turn, null for nothing.
   std::map<std::string, NodePtr> durable = {};
   std::map<std::string, std::vector<NodePtr>> pending = {};

@@ -78,7 +78,7 @@ TEST(ImageTest, PngConversions) {
       decode_png(alpha, {.channels = 3}).identical(Tensor::of<uint8_t>({1, 1, 3}, {1, 2, 3})));
 }
 
-// Of the second width all rows begin on the border of a vector, where they are decoded aside.
+// All rows of the second width begin on the border of a vector, where they are decoded aside.
 void check_jpeg_round_trip(int64_t width) {
   for (const int channels : {1, 3}) {
     const Tensor image = gradient(37, width, channels);

@@ -17,7 +17,7 @@ namespace systole {
 struct PickleValue {
   enum class Kind : uint8_t { none, boolean, integer, real, text, list, tuple, dict, global, call };
   Kind kind = Kind::none;
-  // Of integers and booleans the value; of texts, lists, tuples, dicts, globals and calls an index
+  // The value of integers and booleans; for texts, lists, tuples, dicts, globals and calls an index
   // that Pickle knows.
   int64_t integer = 0;
   double real = 0;

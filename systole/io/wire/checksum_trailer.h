@@ -16,10 +16,10 @@ void append_checksum_trailer(std::string& bytes, std::string_view mark);
 std::string_view checked_without_trailer(std::string_view path, std::string_view bytes,
                                          std::string_view mark);
 
-// Of SavedModels: the key of the last field number, as a fixed32, which no version of the message
-// has.
+// The mark of SavedModels: the key of the last field number, as a fixed32, which no version of the
+// message has.
 inline constexpr std::string_view kSavedModelChecksumMark{"\xFD\xFF\xFF\xFF\x0F", 5};
-// Of HDF5 files: behind the end of the file that the superblock states.
+// The mark of HDF5 files: behind the end of the file that the superblock states.
 inline constexpr std::string_view kHdf5ChecksumMark = "\nsystole crc32c:";
 
 }  // namespace systole

@@ -25,7 +25,7 @@ struct CifarForm {
   // Names of the files without ".bin", in order.
   std::vector<std::string> train;
   std::vector<std::string> test;
-  // Of the binary form: bytes before each image, and which of them is the label.
+  // The binary form: bytes before each image, and which of them is the label.
   int64_t label_bytes = 1;
   int64_t label_byte = 0;
   std::string label_key;  // of the Python form

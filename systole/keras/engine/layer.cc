@@ -48,7 +48,7 @@ KerasTensors results_of(const std::shared_ptr<LayerCall>& call) {
   return results;
 }
 
-// Of an input of a model: its tensor itself.
+// Returns the tensor itself for an input of a model.
 KerasTensors inputs_of(const std::shared_ptr<LayerCall>& call) {
   return call->inputs.empty() ? results_of(call) : KerasTensors(call->inputs);
 }

@@ -171,7 +171,7 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
 
   // The number of symbolic calls so far.
   int num_calls = 0;
-  // Those of them that a model or a KerasTensor still holds.
+  // The calls that a model or a KerasTensor still holds.
   std::vector<std::weak_ptr<LayerCall>> calls;
 
  protected:
@@ -204,7 +204,7 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
 
 struct CallOptions {
   std::optional<bool> training = std::nullopt;
-  // Of a recurrent layer: the states before the first step, in place of zeros.
+  // For a recurrent layer: the states before the first step, in place of zeros.
   KerasTensors initial_state = {};
 };
 

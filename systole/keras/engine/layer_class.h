@@ -46,7 +46,7 @@ struct ArgumentDoc {
   bool required() const { return default_value.is_discarded(); }
 };
 
-// Those of CommonArguments that every configuration may have.
+// Returns those of CommonArguments that every configuration may have.
 std::vector<ArgumentDoc> common_argument_docs();
 
 // A class of layers as files, YAML and docs know it. `name` is Keras's: "Dense".

@@ -16,7 +16,7 @@ using ::systole::testing::error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Of the checksum behind the file, without which it is whole.
+// The bytes of the checksum behind the file, which is whole without them.
 constexpr size_t kTrailer = kHdf5ChecksumMark.size() + sizeof(uint32_t);
 
 class DamagedFilesTest : public ::testing::Test {

@@ -66,7 +66,7 @@ void expect_same_predictions(const Model& a, const Model& b, const std::vector<T
   for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].identical(second[i])) << i;
 }
 
-// Of `model`, not compiled yet, after two steps and a third one behind the file.
+// Compares losses of `model`, not compiled yet, after two steps and a third one behind the file.
 void expect_archive_keeps_training(const TempFolder& folder, const Model& model,
                                    const CompileOptions& options, const std::vector<Tensor>& x,
                                    const std::vector<Tensor>& y) {

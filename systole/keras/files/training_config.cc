@@ -56,7 +56,8 @@ constexpr const char* kCountOfWeighted = "count_of_weighted";
 // Whether the optimizer is lazy; written only where it matters.
 constexpr const char* kLazyRows = "lazy_rows";
 constexpr const char* kLazy = "lazy";
-// Of the losses hinge and squared_hinge: whether targets of 0 and 1 stand for -1 and 1.
+// The key of the losses hinge and squared_hinge that says whether targets of 0 and 1 stand for -1
+// and 1.
 constexpr const char* kBinaryHingeLabels = "binary_labels";
 
 Json mode_json(const std::string& mode) { return mode.empty() ? Json(nullptr) : Json(mode); }

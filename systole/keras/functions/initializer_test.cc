@@ -33,7 +33,7 @@ struct DistributionCase {
   double bound;  // no value is farther from the mean
 };
 
-// Of a matrix [300, 200].
+// Returns cases for a matrix [300, 200].
 std::vector<DistributionCase> distribution_cases() {
   const auto scaled = [](double scale, double fan) { return std::sqrt(scale / fan); };
   const double avg = scaled(1, 250);

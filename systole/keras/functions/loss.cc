@@ -77,7 +77,7 @@ Output poisson(const Output& t, const Output& p) {
   return mean_last(p - t * log(p + kLossEpsilon));
 }
 
-// Of errors up to 1 half their square, of others their size less a half.
+// Half the square of errors up to 1, the size less a half of others.
 Output huber(const Output& t, const Output& p) {
   const Output error = abs(p - t);
   const Output small = minimum(error, 1.0F);

@@ -51,7 +51,7 @@ class LossSpec {
 // targets that are all 0 or 1 stand for -1 and 1. Errors: NOT_FOUND as LossSpec(); UNIMPLEMENTED
 // for an argument with another meaning than its default.
 LossSpec loss_from_json(const Json& json);
-// Its name, or the object.
+// Returns the loss's name, or the object.
 Json loss_to_json(const LossSpec& loss);
 
 void register_loss(const std::string& name, LossFn function);

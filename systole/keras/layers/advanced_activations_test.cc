@@ -88,7 +88,7 @@ TEST(AdvancedActivationsTest, PReluLearnsItsSlopes) {
                 layers::PReLU({.shared_axes = std::vector<int64_t>{3}})(Input({4, 4}));
               }),
               HasSubstr("shared_axes, got 3, expected axes from 1 to 2"));
-  // Its input stays away from 0, where the function has no derivative.
+  // The input stays away from 0, where the function has no derivative.
   const Tensor rows = Tensor::of<float>({2, 2}, {1, -2, -1.5F, 0.75F});
   expect_gradients(
       Sequential({layers::PReLU({.alpha_initializer = "ones", .input_shape = Shape{2}}),

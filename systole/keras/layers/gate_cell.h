@@ -80,7 +80,7 @@ class GateCell : public RecurrentCell {
   bool use_bias() const { return a_.use_bias; }
   const WeightPtr& bias() const { return bias_; }
   const Output& recurrent() const { return recurrent_; }
-  // Of the states: none, one, or one a gate.
+  // Returns the masks of the states: none, one, or one a gate.
   const std::vector<Output>& recurrent_masks() const { return recurrent_masks_; }
 
  private:
@@ -91,7 +91,7 @@ class GateCell : public RecurrentCell {
   WeightPtr kernel_;
   WeightPtr recurrent_kernel_;
   WeightPtr bias_;
-  // Of the sequence that began last.
+  // The recurrent kernel of the sequence that began last.
   Output recurrent_;
   std::vector<Output> input_masks_;
   std::vector<Output> recurrent_masks_;

@@ -13,8 +13,9 @@ constexpr std::string_view kGlobalPoolingNames[2][3] = {
     {"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D"},
     {"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D"}};
 
-// Of [batch, steps, channels] or [batch, channels, steps] under a mask [batch, steps]. An example
-// without steps, such as one that fills up a batch, gives 0 rather than a value that is not finite.
+// Pools [batch, steps, channels] or [batch, channels, steps] under a mask [batch, steps]. An
+// example without steps, such as one that fills up a batch, gives 0 rather than a value that is not
+// finite.
 Output pool_unmasked(PoolingKind kind, const SpatialAxes& axes, const Output& x,
                      const Output& mask) {
   const int time = axes.spatial(0);

@@ -29,7 +29,7 @@ class GruCell : public LayerOf<GruCell, GRUOptions, GateCell> {
   Output gated_candidate(const std::vector<Output>& x, const Output& r, const Output& h) const;
   Output bias_row(CallContext& context, int64_t row) const;
 
-  // Of the sequence that began last, with reset_after: the bias of the states.
+  // With reset_after: the bias of the states of the sequence that began last.
   Output recurrent_bias_;
   // Without: the recurrent kernels of z and r, and of the candidate.
   std::vector<Output> kernels_;

@@ -46,7 +46,7 @@ std::vector<Field<O>> cell_fields() {
   return all;
 }
 
-// Those of the loop.
+// Returns the fields of the loop.
 template <class O>
 std::vector<Field<O>> recurrence_fields() {
   std::vector<Field<O>> all = {

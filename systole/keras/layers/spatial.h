@@ -21,7 +21,7 @@ struct SpatialAxes {
   int ndim() const { return rank + 2; }
   int channels() const { return channels_first ? 1 : rank + 1; }
   int spatial(int i) const { return (channels_first ? 2 : 1) + i; }
-  // Of ops for this rank; sequences pass through those of images.
+  // Returns the data format of ops for this rank; sequences pass through those of images.
   std::string op_format() const;
 };
 SpatialAxes spatial_axes(int rank, const std::optional<std::string>& data_format);

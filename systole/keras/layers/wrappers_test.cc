@@ -37,7 +37,7 @@ void expect_rows(const Tensor& got, const Vector& expected) {
   for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-5) << i;
 }
 
-// Of one step: forward and backward outputs as `mode` merges them.
+// Returns one step's forward and backward outputs as `mode` merges them.
 Vector merged_rows(const std::string& mode, const Vector& f, const Vector& b) {
   Vector row;
   for (size_t i = 0; i < f.size(); ++i) {

@@ -227,7 +227,7 @@ bool is_harmless(std::string_view key, const Json& value) {
   if (key == "fused" || key == "renorm_momentum" || key == "autocast" || key == "use_cudnn") {
     return true;
   }
-  // Of Keras 3: concerns the outputs of masked steps alone; a seed of its own.
+  // Keys of Keras 3: one concerns the outputs of masked steps alone, one is a seed of its own.
   if (key == "zero_output_for_mask" || key == "seed") return true;
   return key == "implementation";
 }

@@ -47,7 +47,7 @@ void append_calls(const KerasTensors& inputs, const std::vector<KerasTensor>& te
   }
 }
 
-// Those of `calls` and those that `losses` need besides.
+// Returns `calls` and the calls that `losses` need besides.
 std::vector<std::shared_ptr<LayerCall>> with_losses(const KerasTensors& inputs,
                                                     std::vector<std::shared_ptr<LayerCall>> calls,
                                                     const std::vector<KerasTensor>& losses) {

@@ -33,8 +33,8 @@ class ModelDefinition : public LayerDefinition {
 
   // What compile() made; null before.
   std::unique_ptr<Trainer> trainer;
-  // Of handles with a placement of their own (keras/tpu), by placement. They share weights, the
-  // optimizer and the compile options with `trainer`.
+  // The trainers of handles with a placement of their own (keras/tpu), by placement. They share
+  // weights, the optimizer and the compile options with `trainer`.
   std::map<std::string, std::unique_ptr<Trainer>> placed_trainers;
 
  protected:

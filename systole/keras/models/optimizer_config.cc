@@ -60,7 +60,7 @@ void upgrade_new_class(const std::string& name, Json& config) {
   }
 }
 
-// Of TensorFlow 2.0 to 2.10.
+// Upgrades configurations of TensorFlow 2.0 to 2.10.
 void upgrade_second_class(const OptimizerClass& known, Json& config, std::string_view version) {
   if (known.name == "Nadam" && config.contains("decay") && !config.contains("schedule_decay")) {
     config["schedule_decay"] = config["decay"];

@@ -64,7 +64,7 @@ class OptimizerDefinition : public std::enable_shared_from_this<OptimizerDefinit
   // A copy without slots that shares the hyperparameters' weights. By default one made from
   // config() by the registered class. Errors: FAILED_PRECONDITION when there is no such class.
   virtual std::shared_ptr<OptimizerDefinition> without_slots() const;
-  // Of a copy.
+  // Called by a copy, whose state is another's.
   void forget_state() { has_state_ = false; }
   // Lets `other` use this optimizer's iterations and learning rate.
   void share_rate(OptimizerDefinition& other) const;

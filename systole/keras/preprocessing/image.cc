@@ -23,7 +23,7 @@ struct Moments {
   double deviation = 0;
 };
 
-// Of every `stride`-th of `pixels`, from `first` on.
+// Returns the moments of every `stride`-th of `pixels`, from `first` on.
 Moments moments_of(std::span<const float> pixels, size_t first, size_t stride) {
   double sum = 0;
   size_t count = 0;

@@ -64,7 +64,7 @@ class ImageIterator : public Sequence {
   NumpyRandom after_order_{0};  // the generator of the first batch, once it has drawn the order
 };
 
-// Of flow_from_directory().
+// What flow_from_directory() returns.
 class DirectoryIterator : public ImageIterator {
  public:
   struct Listing {

@@ -41,7 +41,7 @@ struct TimeseriesGeneratorOptions {
   bool shuffle = false;                             // draws samples at random, with repetition
   bool reverse = false;                             // samples run back in time
   int64_t batch_size = 128;
-  // Of shuffle; nullopt: derived from set_random_seed(), else from the operating system.
+  // The seed of shuffle; nullopt: derived from set_random_seed(), else from the operating system.
   std::optional<int64_t> seed = std::nullopt;
 };
 // Samples x = data[r - length : r : sampling_rate] with target y = targets[r], for r from

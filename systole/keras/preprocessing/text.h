@@ -79,7 +79,7 @@ class Tokenizer {
                              const std::string& mode = "binary") const;
   Tensor texts_to_matrix(const Texts& texts, const std::string& mode = "binary") const;
 
-  // Of all words, whatever num_words is.
+  // Returns the indices of all words, whatever num_words is.
   const std::unordered_map<std::string, int32_t>& word_index() const { return word_index_; }
   const std::map<int32_t, std::string>& index_word() const { return index_word_; }
   // In the order in which words were first seen.

@@ -36,7 +36,7 @@ Grid grid_of(const Tensor& x, bool channels_first);
 Tensor tensor_of(const Grid& grid, int rank, bool channels_first);
 // f32 values between -1 and 1, a function of shape and seed.
 Tensor noise(const Shape& shape, uint64_t seed);
-// Of all elements |got - want| <= tolerance, as gtest records it.
+// Expects |got - want| <= tolerance for all elements.
 void expect_near(const Tensor& got, const Tensor& want, double tolerance = 1e-5);
 
 void for_each_place(const Place& size, const std::function<void(const Place&)>& f);

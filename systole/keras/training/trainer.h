@@ -40,7 +40,7 @@ class PerOutput {
   PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}  // NOLINT
 
   bool empty() const { return list_.empty() && named_.empty(); }
-  // Of a dict.
+  // Returns the names of a dict.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [name, value] : named_) all.push_back(name);

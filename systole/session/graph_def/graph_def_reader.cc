@@ -331,7 +331,7 @@ class NodeImporter {
     return imported;
   }
 
-  // Of a placeholder that declares no shape: the rank that its users need.
+  // Gives a placeholder that declares no shape the rank that its users need.
   void complete_shape(const std::string& what, const tensorflow::NodeDef& node,
                       AttrMap& attrs) const {
     attrs.erase("shape");
@@ -343,7 +343,7 @@ class NodeImporter {
     }
   }
 
-  // Of a table: what fills it.
+  // Notes what fills a table.
   void add_content(const std::string& what, const tensorflow::NodeDef& node,
                    const OpSignature& signature, ImportContext& context) const {
     const tensorflow::NodeDef* filler = filler_of(node, context.op);
@@ -444,7 +444,8 @@ class NodeImporter {
   std::map<std::string, Imported, std::less<>> imported_;
 };
 
-// Of a whole graph: the variables that its nodes make up, where a node reads and another sets them.
+// Finds the variables that the nodes of a whole graph make up, where one node reads and another
+// sets them.
 void find_variables(const Graph& graph, size_t first_node, ImportedGraph& imported) {
   std::map<const Node*, std::pair<Output, Operation>> found;  // value, initializer
   const auto nodes = graph.nodes().subspan(first_node);

@@ -304,7 +304,7 @@ void set_float_placeholder(tensorflow::NodeDef& node, std::optional<Shape> shape
   if (shape) shape_to_message(*shape, *(*node.mutable_attr())["shape"].mutable_shape());
 }
 
-// Its users tell how many dimensions it has, also behind other ops.
+// The users of a placeholder tell how many dimensions it has, also behind other ops.
 TEST(GraphDefTest, PlaceholdersWithoutAShape) {
   tensorflow::GraphDef message;
   set_float_placeholder(add_node(message, "x", "Placeholder", {}), std::nullopt);

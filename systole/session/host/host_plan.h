@@ -23,7 +23,7 @@ struct HostPlan {
     const HostKernel* kernel = nullptr;  // of the node
     std::vector<int> inputs;
     std::vector<int> outputs;
-    // Of a device program: its feeds, its fetches, and the nodes that it runs for their effect.
+    // For a device program: its feeds, its fetches, and the nodes that it runs for their effect.
     std::vector<Output> fed;
     std::vector<Output> fetched;
     std::vector<Node*> targets;

@@ -151,7 +151,7 @@ TEST(ImageResizer, NoPixels) {
             std::string::npos);
 }
 
-// Of graphs that were read: what is computed may be any size.
+// Graphs that were read may compute any size.
 TEST(ImageResizer, SizesThatCannotBe) {
   const auto function = HostFunction::trace(
       Nest<TensorType>::tuple(

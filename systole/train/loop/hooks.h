@@ -30,7 +30,7 @@ class RunContext {
   Session& session() const { return session_; }
   // The value of the global step variable, after the loop in after_run.
   int64_t global_step() const { return step_; }
-  // Of the last loop.
+  // Returns the number of steps of the last loop.
   int64_t steps() const { return steps_; }
   double seconds() const { return seconds_; }
   int64_t examples() const { return examples_; }

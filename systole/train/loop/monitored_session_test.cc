@@ -178,7 +178,7 @@ TEST_F(MonitoredSessionTest, EpochsGoOnBehindTheEndOfTheInput) {
   EXPECT_EQ(ends, 2);
 }
 
-// Its state is what a checkpoint keeps of it.
+// The hook's state is what a checkpoint keeps of it.
 class Counting : public SessionRunHook {
  public:
   void after_run(RunContext&, std::span<const Tensor>) override { ++count; }

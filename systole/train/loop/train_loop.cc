@@ -301,7 +301,7 @@ void TrainLoop::make_runner(int64_t step_bytes) {
   runner_.emplace(*session_, std::move(runner));
 }
 
-// Of the loop that starts at `step`, at least 1.
+// Returns the steps of the loop that starts at `step`, at least 1.
 int64_t TrainLoop::loop_length(int64_t step, int64_t last_step) const {
   const int64_t wanted = timed_loop_ ? timed_loop_->next()
                          : options_.iterations_per_loop

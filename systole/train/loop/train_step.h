@@ -15,7 +15,7 @@ namespace systole::train {
 struct TrainStep {
   // Placeholders of the components of a replica's batch, flattened, in the order of the input.
   std::vector<Output> inputs = {};
-  // Their names in errors ("features['x']"); the placeholders' names when empty.
+  // The inputs' names in errors ("features['x']"); the placeholders' names when empty.
   std::vector<std::string> input_names = {};
   Output loss = {};  // a scalar
   // Values of every step, for `on_steps`. When empty, a launch keeps the values of its last step.

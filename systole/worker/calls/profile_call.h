@@ -19,7 +19,7 @@ class ProfileCall final : public Call, public ProfilePeer {
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
 
-  // Those of ProfilePeer, on the call's thread.
+  // The calls of ProfilePeer, on the call's thread.
   bool read(v1::ProfileRequest& request) override;
   bool write(const v1::ProfileReply& reply) override;
   std::function<void()> canceller() override;

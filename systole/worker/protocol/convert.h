@@ -27,7 +27,7 @@ inline constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 // Arrays up to this size travel within requests and replies.
 inline constexpr int64_t kInlineBytes = int64_t{64} << 10;
 
-// Of one program: more than the largest TPU has cores.
+// The most replicas of one program: more than the largest TPU has cores.
 inline constexpr int64_t kMaxReplicas = 65536;
 
 // The name of the call's metadata that carries "Bearer <token>".

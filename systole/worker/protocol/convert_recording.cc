@@ -13,7 +13,7 @@ namespace {
 
 using tracing::Event;
 
-// Of times and sizes, so that sums of some do not overflow.
+// The bound of times and sizes, so that sums of some do not overflow.
 constexpr int64_t kLargest = int64_t{1} << 60;
 
 template <class... Args>

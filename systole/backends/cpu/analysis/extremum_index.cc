@@ -23,7 +23,7 @@ bool compares_as_numbers(const Instruction& x) {
 bool depends_on_order_alone(const Computation& region) {
   const DType value = region.parameter(0).dtype();
   const DType index = region.parameter(1).dtype();
-  // Of one type they could be compared with each other.
+  // Values and indices of one type could be compared with each other.
   if (value == index || value == DType::pred || index == DType::pred) return false;
   return std::ranges::all_of(region.instructions(), [&](const Instruction* x) {
     const auto operands = x->operands();

@@ -131,7 +131,7 @@ std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
 std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
                                          std::span<llvm::Value* const> arguments,
                                          std::span<const hlo::Value> wanted) {
-  // Its values are those of this call alone.
+  // The computation's values belong to this call alone.
   const auto outer_arguments = arguments_;
   const auto outer_known = known_;
   for (int i = 0; i < region.num_parameters(); ++i) {

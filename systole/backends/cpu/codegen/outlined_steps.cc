@@ -22,12 +22,13 @@ constexpr int kManySteps = 128;
 // Turns of a loop that are over before its code would be compiled.
 constexpr int64_t kFewTurns = 16;
 
-// Its value becomes part of the code (FunctionEmitter::load); other constants are read from memory.
+// The value of a small constant becomes part of the code (FunctionEmitter::load); other constants
+// are read from memory.
 bool is_known(const Value& operand) {
   return operand.def->is(Opcode::constant) && operand.shape().num_elements() == 1;
 }
 
-// Of a sort's code it matters who uses what it makes.
+// The code of a sort depends on who uses its results.
 bool can_share(const Instruction& x) {
   return !has_programs(x) && !x.is(Opcode::sort) && hlo::captures(x).empty() &&
          x.num_operands() + x.num_results() < kMaxStepMemory;

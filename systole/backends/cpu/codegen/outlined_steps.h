@@ -19,7 +19,7 @@ struct StepMemory {
   std::vector<Slice> slices;
   bool complete = true;  // its code asked for no other
 
-  // Of the address that a shared step's function is given by number.
+  // Names the address that the function of a shared step gets by number.
   struct Place {
     int64_t number;
     int64_t offset;

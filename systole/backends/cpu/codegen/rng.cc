@@ -41,7 +41,7 @@ class RngCode {
   Words philox(llvm::Value* number) {
     llvm::Value* counter = b_.CreateAdd(state_values_[1], number);
     llvm::Value* carry = b_.CreateZExt(b_.CreateICmpULT(counter, number), b_.getInt64Ty());
-    // Of two words the key is the counter's high half, too.
+    // With a state of two words the key is the counter's high half, too.
     llvm::Value* upper = b_.CreateAdd(state_values_[state_words_ == 3 ? 2 : 0], carry);
     Words c = {low(counter), high(counter), low(upper), high(upper)};
     llvm::Value* key0 = low(state_values_[0]);

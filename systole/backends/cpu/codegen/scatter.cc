@@ -54,8 +54,8 @@ class ScatterTarget {
     for (const Affine& coordinate : update) access.need(coordinate);
   }
 
-  // Of the window at these coordinates of the updates, of which those inside of it do not count:
-  // whether it may write at all, as far as axes without a window say, and the offset of its start.
+  // Returns whether the window at these coordinates of the updates may write at all (coordinates
+  // inside of it do not count), as far as axes without a window say, and the offset of its start.
   llvm::Value* start(Elements& e, const std::vector<Affine>& update, const Range& range) {
     auto& b = e.f.b;
     const Dims strides = shape_.strides();

@@ -50,7 +50,7 @@ class SortCode {
       result.push_back(f->load_from(pointer(operands_at_ + k), x_.operand(k).dtype(), place));
     return result;
   }
-  // Of the comparator, with these elements on its left and on its right.
+  // Returns the comparator's value with these elements on its left and on its right.
   llvm::Value* value(Value wanted, std::span<llvm::Value* const> left,
                      std::span<llvm::Value* const> right) {
     std::vector<llvm::Value*> arguments;

@@ -27,7 +27,7 @@ using hlo::Value;
 // The code of a function grows faster than the function does.
 constexpr size_t kCallsAFunction = 64;
 
-// Their value is where it is.
+// The result aliases its operand: it needs no code.
 void emit_nothing(FunctionEmitter&, const Instruction&) {}
 
 struct StepRow {

@@ -141,7 +141,7 @@ TEST_F(CodeCacheOnDisk, KeepsOptionsApart) {
   EXPECT_EQ(files().size(), 2);
 }
 
-// Their code is generated quickly, so it must not be found as that of another program.
+// The code of a program without parameters must not be found as that of another program.
 TEST_F(CodeCacheOnDisk, RunsProgramsWithoutParameters) {
   const auto module = hlo::parse(R"(
 func.func @main() -> tensor<1000xf32> {

@@ -11,8 +11,8 @@ namespace {
 
 using hlo::Instruction;
 
-// Of a task: its packed operands stay in the second-level cache. The columns are whole panels of
-// every type and width.
+// Rows and columns of a task, whose packed operands stay in the second-level cache. The columns are
+// whole panels of every type and width.
 constexpr int64_t kTileRows = 256;
 constexpr int64_t kTileColumns = 240;
 constexpr int64_t kTileDepth = 128;

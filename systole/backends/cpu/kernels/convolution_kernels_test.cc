@@ -20,7 +20,7 @@ struct DirectLayer {
   int64_t batch, in, height, width, out, window, stride, low, rows, columns;
 };
 
-// Of axes batch, features, rows and columns, channels last.
+// Describes images with the axes batch, features, rows and columns, channels last.
 dnnl::memory::desc images(int64_t batch, int64_t features, int64_t rows, int64_t columns) {
   return {{batch, features, rows, columns},
           dnnl::memory::data_type::f32,

@@ -46,9 +46,9 @@ struct RunContext {
   const std::unique_ptr<Kernel>* kernels = nullptr;
   ThreadPool* pool = nullptr;  // null: one thread
   std::exception_ptr error;    // the first that a kernel threw
-  // Of a program that started sums over processes, which a failed run does not finish.
+  // Set by a program that started sums over processes, which a failed run does not finish.
   runtime::ProcessGroup* processes = nullptr;
-  // Of a profiled program: one entry per step, and the end of the last step.
+  // Times of a profiled program: one entry per step, and the end of the last step.
   std::vector<StepTime> steps;
   std::chrono::steady_clock::time_point step_end;
 };

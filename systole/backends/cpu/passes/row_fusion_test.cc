@@ -54,7 +54,7 @@ TEST(RowFusion, MakesOneStepOfASoftmax) {
   EXPECT_FALSE(RowFusionPass().run(*module));
 }
 
-// Of max pooling and a relu, summed up by feature, as in the gradient of a layer.
+// Returns the gradient of max pooling and a relu, summed up by feature, as in a layer.
 std::unique_ptr<hlo::Module> pooling_gradient(const Shape& shape, const Dims& window,
                                               const Dims& strides) {
   auto module = std::make_unique<hlo::Module>();

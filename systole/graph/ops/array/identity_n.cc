@@ -4,7 +4,7 @@
 namespace systole {
 namespace {
 
-// Of a custom_gradient's node the inputs are its results, what it was applied to, and what its
+// The inputs of a custom_gradient's node are its results, what it was applied to, and what its
 // gradient reads besides.
 std::vector<Output> custom_gradients_of(GradientContext& c, const FunctionRef& function) {
   const auto captures = static_cast<int>(c.attr<int64_t>("_gradient_captures"));

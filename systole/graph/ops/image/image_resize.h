@@ -29,7 +29,7 @@ using ResizeAxisFn = ResizeAxis (*)(int64_t, int64_t, bool, bool);
 // Inference of the resize ops: (images [b,h,w,c], size s32[2]) -> `dtype` of the new size.
 // Errors: INVALID_ARGUMENT for other ranks, sizes below 1, both coordinate options.
 std::vector<TensorType> infer_resize(const InferContext& c, DType dtype);
-// Of their gradients: (gradient [b,oh,ow,c], size of the images) -> that of the gradient.
+// Infers the gradients' types: (gradient [b,oh,ow,c], size of the images) -> that of the gradient.
 std::vector<TensorType> infer_resize_gradient(const InferContext& c);
 // Lowering of their gradients: products with the transposed weights.
 std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeAxisFn axis);

@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kTableAttrs = {
     "key_dtype", "value_dtype", "filename", "vocabulary", "vocab_size", "_table", "_initializer"};
 
-// Of columns in a file: the whole line, and its number.
+// Columns of a file that are the whole line, and its number.
 constexpr int64_t kWholeLine = -2;
 constexpr int64_t kLineNumber = -1;
 

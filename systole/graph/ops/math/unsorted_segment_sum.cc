@@ -52,7 +52,7 @@ bool keeps_first_rows(const Node& node) {
   return ids.node()->op_name() == "Unique" && ids.index() == 1;
 }
 
-// Of ids that are no segment's, rows are dropped. 16-bit rows are added up in f32.
+// Rows whose ids are no segment's are dropped. 16-bit rows are added up in f32.
 std::vector<hlo::Value> lower_unsorted_segment_sum(LowerContext& c) {
   hlo::Builder& b = c.b;
   const hlo::Value data = c.input(kSegmentData);

@@ -7,7 +7,7 @@
 namespace systole {
 namespace {
 
-// Of both gradients; the third is the gradient of the result or of the input.
+// The inputs of both gradients; the third is the gradient of the result or of the input.
 enum : int { kMaxPoolInput, kMaxPoolResult, kMaxPoolGradient };
 
 // The elements of a padded x at one place of every window.

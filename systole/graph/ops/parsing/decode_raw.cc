@@ -57,7 +57,7 @@ std::vector<Tensor> run_decode_raw(HostContext& c) {
   return {result};
 }
 
-// Of pred, any byte but 0 is true.
+// Any byte but 0 is true for pred.
 std::optional<DType> numbers_in_memory(const Node& node) {
   const DType dtype = node.attr<DType>("out_type");
   if (!node.attr<bool>("little_endian") || dtype == DType::pred) return std::nullopt;

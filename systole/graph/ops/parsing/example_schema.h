@@ -26,7 +26,7 @@ struct ExampleSchema {
     DType dtype;
     Shape shape;            // of one item
     bool variable = false;  // any number of items
-    // Of a string scalar: its bytes are given as numbers of this dtype, [batch, n], all of one
+    // For a string scalar: its bytes are given as numbers of this dtype, [batch, n], all of one
     // length. What DecodeRaw would make of it, without the strings between.
     DType raw = DType::invalid;
   };
@@ -35,7 +35,7 @@ struct ExampleSchema {
 
   // Errors: INVALID_ARGUMENT names the key.
   explicit ExampleSchema(const FeatureSpecs& features);
-  // Of a node. Errors: INVALID_ARGUMENT when the lists do not fit.
+  // Reads the attributes of a node. Errors: INVALID_ARGUMENT when the lists do not fit.
   explicit ExampleSchema(const AttrMap& attrs);
   AttrMap attrs() const;
   // The results for records of this shape: [] or [batch].

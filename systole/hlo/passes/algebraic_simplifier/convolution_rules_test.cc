@@ -59,7 +59,7 @@ const RuleCase kCases[] = {
        return convolution(b, b.transpose(x, {1, 2, 3, 0}), p[1], {2, 4, 6, 2});
      },
      "convolution(transpose{1,2,3,0}(p0), p1)"},
-    // Of features; by other numbers; edges that are cut off.
+    // Padded features; other numbers than 0; edges that are cut off.
     {"convolution_of_padded_input",
      {{DType::f32, {2, 3, 4, 0}}, kKernel},
      [](Builder& b, P p) {

@@ -97,7 +97,7 @@ const RuleCase kCases[] = {
 };
 
 TEST(DotRules, Cases) {
-  // Its products are the same; the reference sums them in another width.
+  // The rule keeps the products; the reference sums them in another width.
   constexpr std::string_view kInexact[] = {"dot_of_converted"};
   EXPECT_EQ(check_rules(dot_rules(), kCases, kInexact), "");
 }

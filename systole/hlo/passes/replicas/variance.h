@@ -16,7 +16,7 @@ class Variance {
   Variance(const Module& module, const std::vector<bool>& varying_parameters, int num_replicas);
 
   bool varying(Value value) const { return varying_.contains(value); }
-  // Those of all processes.
+  // Returns the number of replicas of all processes.
   int num_replicas() const { return num_replicas_; }
   // Returns whether all operands and captured values are equal on all replicas, and so are the
   // results: a copy of the instruction computes them.

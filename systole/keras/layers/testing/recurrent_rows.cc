@@ -240,7 +240,7 @@ std::vector<Json> configs(const std::string& name) {
                                  : std::vector<Json>{plain, loop, cell};
 }
 
-// Those of a cell alone.
+// Returns the arguments of a cell alone.
 Json without_loop(Json config) {
   for (const char* key : {"return_sequences", "return_state", "go_backwards", "unroll"}) {
     config.erase(key);

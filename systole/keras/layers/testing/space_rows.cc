@@ -167,7 +167,8 @@ Formula resized(const char* argument, int sign) {
   };
 }
 
-// Of resize_bilinear without aligned corners: the place at / factor, between the neighbours.
+// Returns what resize_bilinear without aligned corners has: the place at / factor, between the
+// neighbours.
 double bilinear_at(const Grid& x, int64_t b, const Place& at, const Place& factor, int64_t k) {
   double value = 0;
   const auto share = [&](size_t axis, int64_t step) {
