@@ -53,7 +53,7 @@ struct EvaluationPass : train::StepListener, train::StepInput {
 
  private:
   void make_runner(int64_t steps);
-  // Of the driver:
+  // What the driver calls:
   std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override {
     return filled_up(feed->next(steps, ahead));
   }

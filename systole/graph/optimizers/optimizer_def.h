@@ -126,7 +126,8 @@ struct ArgumentRow {
   std::string_view name;
   ArgumentMember<O> train;
   ArgumentMember<K> keras;
-  // Of a number; Keras stores fractions in f32, and has a range of its own for all numbers.
+  // The range of a number; Keras stores fractions in f32, and has a range of its own for all
+  // numbers.
   std::optional<HyperparameterRange> range = std::nullopt;
   std::string_view doc = {};
   // tf.train has no default: the constructor takes it after the learning rate.

@@ -22,9 +22,9 @@ const OpDef* find_update_op(const OptimizerDef& def, const OptimizerArguments& a
 Operation add_update_op(const OpDef& op, const OptimizerArguments& arguments,
                         const std::function<Output(std::string_view name)>& input);
 
-// Of these ops. Inference checks that slots have the variable's type, that the gradient has it or
-// is rows of it, and that all other inputs are scalars of its dtype. Errors: INVALID_ARGUMENT names
-// the input. In the form for rows, those of an index outside are left out.
+// The functions of these ops. Inference checks that slots have the variable's type, that the
+// gradient has it or is rows of it, and that all other inputs are scalars of its dtype. Errors:
+// INVALID_ARGUMENT names the input. In the form for rows, those of an index outside are left out.
 std::vector<TensorType> infer_update_op(const InferContext& c);
 std::vector<hlo::Value> lower_update_op(LowerContext& c);
 

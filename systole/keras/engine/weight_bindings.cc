@@ -11,7 +11,7 @@ Variable WeightBindings::variable_of(const WeightPtr& weight) {
     return all_[it->second].variable;
   }
   const NameScope top("");
-  // Its first value must not wait for what the program under construction waits for.
+  // The first value must not wait for what the program under construction waits for.
   const ControlDependencies none(nullptr);
   const Variable variable = make_(weight);
   bind(weight, variable);

@@ -20,7 +20,7 @@ struct OptimizerClass {
   bool has_lazy = false;
 };
 
-// Those of the rules in graph/optimizers, defined by the build.
+// Returns the classes of the rules in graph/optimizers, defined by the build.
 std::span<OptimizerClass (*const)()> optimizer_class_files();
 
 // By its name or alias; null where there is none.

@@ -206,7 +206,7 @@ std::vector<OptimizerCase> moment_cases_of_other_arguments() {
 double norm_of(const Vector& x) { return std::hypot(x[0], x[1]); }
 double rms_of(const Vector& x) { return norm_of(x) / std::sqrt(2); }
 
-// Of a parameter with two rows of one column.
+// Returns cases of a parameter with two rows of one column.
 std::vector<OptimizerCase> cases_of_whole_parameters() {
   return {
       {"adamw",

@@ -185,7 +185,7 @@ class Trainer : public WeightHolder {
   Graph graph_;
   std::unique_ptr<Session> session_;
   WeightBindings weights_;
-  // Of each weight of weights_, the version of the value that the session has.
+  // For each weight of weights_, the version of the value that the session has.
   std::vector<uint64_t> versions_;
   std::map<std::string, Program> programs_;
 };

@@ -145,7 +145,7 @@ class TrainLoop : private StepListener, private StepInput {
   void make_runner(int64_t step_bytes);
   void prepare();
   int64_t loop_length(int64_t step, int64_t last_step) const;
-  // Of the driver: its input is the feed, its listener calls the hooks between loops.
+  // What the driver calls: its input is the feed, its listener calls the hooks between loops.
   std::optional<data::StackedSteps> next(int64_t steps, int64_t ahead) override;
   std::string advice() const override { return feed_->report().advice(); }
   int64_t position() const override { return step_ + (loop_ ? loop_->done : 0); }
