@@ -282,47 +282,6 @@ TEST(LargePrograms, ShareStepsBetweenSmallLoopsOfFewTurns) {
   EXPECT_LT(shared, bytes_of_loop(1000) / 2) << shared;
 }
 
-// A concatenation of `count` sums with 1 to 7 columns each, 35 of them different.
-std::unique_ptr<hlo::Module> joined(int count, int rows) {
-  std::string text = fmt::format("func.func @main(%x: tensor<{}x7xf32>) -> ", rows);
-  std::string body;
-  std::string operands;
-  std::string types;
-  int columns = 0;
-  for (int i = 0; i < count; ++i) {
-    const int size = i % 7 + 1;
-    const std::string type = fmt::format("tensor<{}x{}xf32>", rows, size);
-    body += fmt::format(
-        "  %s{0} = stablehlo.slice %x [0:{1}, 0:{2}] : (tensor<{1}x7xf32>) -> {3}\n"
-        "  %c{0} = stablehlo.constant dense<{4}.0> : {3}\n"
-        "  %t{0} = stablehlo.add %s{0}, %c{0} : {3}\n",
-        i, rows, size, type, i % 5);
-    operands += fmt::format("{}%t{}", i == 0 ? "" : ", ", i);
-    types += fmt::format("{}{}", i == 0 ? "" : ", ", type);
-    columns += size;
-  }
-  const std::string result = fmt::format("tensor<{}x{}xf32>", rows, columns);
-  return hlo::parse(text + result + " {\n" + body +
-                    fmt::format("  %j = stablehlo.concatenate {}, dim = 1 : ({}) -> {}\n"
-                                "  return %j : {}\n}}\n",
-                                operands, types, result, result));
-}
-
-TEST(LargePrograms, JoinManyArraysInLittleCode) {
-  RandomStream random(92);
-  for (const int rows : {1, 3}) {
-    for (const int count : {64, 65, 300}) {
-      const std::vector<Tensor> arguments = {
-          testing::random_tensor(random, {DType::f32, {rows, 7}}, -1, 1)};
-      EXPECT_EQ("", testing::check(*joined(count, rows), arguments)) << rows << ", " << count;
-    }
-  }
-  const auto bytes = [](int count) {
-    return testing::client().compile(*joined(count, 3))->stats().code_bytes;
-  };
-  EXPECT_LT((bytes(700) - bytes(350)) / 350, 100);
-}
-
 // The steps of a profile are the program's, not the functions that they share.
 TEST(LargePrograms, AreProfiledStepByStep) {
   const auto module = straight(150);

@@ -105,13 +105,14 @@ struct Boundary {
 
 Boundary boundary_of(const std::vector<Instruction*>& members) {
   Boundary boundary;
-  std::unordered_set<Value, ValueHash> seen;
   const std::unordered_set<const Instruction*> set(members.begin(), members.end());
   const auto is_member = [&](const Instruction* i) { return set.contains(i); };
   for (Instruction* member : members) {
     for (const Value& operand : member->operands()) {
       if (is_member(operand.def) || is_scalar_constant(*operand.def)) continue;
-      if (seen.insert(operand).second) boundary.inputs.push_back(operand);
+      if (std::ranges::find(boundary.inputs, operand) == boundary.inputs.end()) {
+        boundary.inputs.push_back(operand);
+      }
     }
     for (int r = 0; r < member->num_results(); ++r) {
       for (const Instruction* user : member->users()) {

@@ -28,10 +28,7 @@ struct FusionOptions {
   static FusionOptions defaults();
 };
 
-// Code of one loop that works on more arrays takes long to compile.
-inline constexpr int kMaxJoined = 64;
-// Returns whether it is a concatenation of at most kMaxJoined operands of one shape, which one loop
-// nest can fill.
+// Returns whether it is a concatenation of operands of one shape, which one loop nest can fill.
 bool joins_equal_shapes(const Instruction& instruction);
 
 // A group grows from an instruction towards its producers. A producer joins

@@ -3,9 +3,7 @@
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/steps.h"
 #include "systole/backends/cpu/jit/jit.h"
-#include "systole/backends/cpu/kernels/join.h"
 #include "systole/backends/cpu/kernels/transpose.h"
-#include "systole/hlo/passes/fusion.h"
 
 namespace systole::cpu {
 
@@ -37,38 +35,9 @@ void emit_copy_to(FunctionEmitter& f, const Step& step, const Value& value, cons
                      .element_bytes = {size_of(value.dtype())}});
 }
 
-// Some operands at a time, each lot in a function of its own: LLVM takes longer than linear time
-// for a function that works on many arrays.
-void join_many(FunctionEmitter& f, const Instruction& x) {
-  const auto axis = static_cast<int>(x.attrs<hlo::ConcatenateAttrs>().dimension);
-  int64_t rows = 1;
-  for (int d = 0; d < axis; ++d) rows *= x.shape()[d];
-  const auto row_bytes = [&](const Value& array) { return array.type().byte_size() / rows; };
-  const std::span<const Value> operands = x.operands();
-  int64_t offset = 0;
-  for (size_t i = 0; i < operands.size(); i += hlo::kMaxJoined) {
-    const size_t count = std::min<size_t>(hlo::kMaxJoined, operands.size() - i);
-    FunctionEmitter part(f.program, "concatenate");
-    part.function->addFnAttr(llvm::Attribute::OptimizeNone);
-    part.function->addFnAttr(llvm::Attribute::NoInline);
-    JoinedRows joined{.rows = rows, .row_bytes = x.type().byte_size() / rows, .offset = offset};
-    std::vector<llvm::Value*> buffers = {part.address(result_slices(part, x)[0])};
-    for (const Value& operand : operands.subspan(i, count)) {
-      joined.pieces.push_back(row_bytes(operand));
-      buffers.push_back(part.address(part.slice(operand)));
-      offset += joined.pieces.back();
-    }
-    part.call_kernel(make_join_kernel(std::move(joined)), buffers);
-    part.finish();
-    f.call(part.function);
-  }
-}
-
 }  // namespace
 
 void emit_concatenate(FunctionEmitter& f, const Instruction& x) {
-  if (x.shape().num_elements() == 0) return;
-  if (x.num_operands() > hlo::kMaxJoined && f.rows.count == 0) return join_many(f, x);
   const Step step(x);
   const auto axis = static_cast<size_t>(x.attrs<hlo::ConcatenateAttrs>().dimension);
   int64_t offset = 0;
