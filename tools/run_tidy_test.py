@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import check_headers
+import check_layers
 import run_tidy
 import sources
 
@@ -22,7 +23,7 @@ class RunTidyTest(unittest.TestCase):
         twice = "namespace a {\nnamespace {\n\nint f() { return 1; }\n\n}  // namespace\n}  // namespace a\n"
         once = "int g() { return 1; }\n"
         texts = {"l/a.cc": twice, "l/b.cc": twice, "l/c.cc": once, "l/c_test.cc": once, "m/d.cc": once}
-        self.assertEqual(run_tidy.groups_of(sorted(texts), texts, {"l": [], "m": []}),
+        self.assertEqual(run_tidy.groups_of(sorted(texts), texts, check_layers.parse_table("l:\nm:\n")),
                          [["l/a.cc", "l/c.cc"], ["l/b.cc"], ["l/c_test.cc"], ["m/d.cc"]])
 
 

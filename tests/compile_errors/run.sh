@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compiles forms.inc and checks that the compiler says what its comments expect.   usage: run.sh COMPILER
+# Compiles forms.inc and checks that the compiler says what its comments expect.   usage: run.sh COMPILER GENERATED-HEADERS
 set -euo pipefail
-compiler=$1
+compiler=$1 generated=$2
 cd "$(dirname "$0")/../.."
-if output=$("$compiler" -std=c++20 -fsyntax-only -x c++ -I . tests/compile_errors/forms.inc 2>&1); then
+if output=$("$compiler" -std=c++20 -fsyntax-only -x c++ -I . -I "$generated" tests/compile_errors/forms.inc 2>&1); then
   echo "forms.inc: got no error, expected one a line"
   exit 1
 fi
