@@ -51,9 +51,10 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server on SIGINT or SIGTERM. One thread waits for these signals, which all others
-// block. If the server does not stop in time, for example because a network disk does not answer,
-// the process exits: the board writes no files, so nothing is lost.
+// Stops the server on SIGINT or SIGTERM. Blocks both in the thread that makes it and in those that
+// this thread starts later, and waits for them in a thread of its own. If the server does not stop
+// in time, for example because a network disk does not answer, the process exits. Nothing is lost:
+// the board writes no files.
 class SignalStopper {
  public:
   SignalStopper() {

@@ -55,7 +55,7 @@ struct Predictor : std::enable_shared_from_this<Predictor>, train::StepListener,
   }
   std::string advice() const override { return feed->report().advice(); }
   int64_t position() const override { return batches; }
-  // One batch a call of read_and_run(); the one after it is read meanwhile.
+  // A call of read_and_run() runs one batch; the driver reads the next one ahead.
   int64_t launch_limit(int64_t after) override { return after > 0 || !batch->ran ? 1 : 0; }
   bool after_launch(const train::StepLaunch& launch) override;
   std::optional<train::StepDriver> driver;

@@ -76,7 +76,8 @@ namespace train {
 using systole::AdagradOptimizer;
 }  // namespace train
 namespace keras::optimizers {
-// a += g^2, from its initial value; p -= lr g / (sqrt(a) + epsilon).
+// With parameter p, gradient g and accumulator a, which starts at initial_accumulator_value:
+// a += g^2; p -= lr * g / (sqrt(a) + epsilon). (tf.keras.optimizers.Adagrad)
 using Adagrad = OptimizerSpecOf<rules::Adagrad>;
 }  // namespace keras::optimizers
 

@@ -36,7 +36,7 @@ using NamePatterns = std::vector<std::string>;
 // The value of an argument. Numbers may be tensors in tf.train alone.
 using ArgumentValue = std::variant<bool, double, Hyperparameter, NamePatterns>;
 
-// The arguments of one optimizer, by the names that the rule has for them.
+// The values of one optimizer's arguments, keyed by ArgumentRow::name.
 struct OptimizerArguments {
   bool in_keras = false;
   std::map<std::string, ArgumentValue, std::less<>> values = {};

@@ -113,8 +113,9 @@ namespace train {
 using systole::RMSPropOptimizer;
 }  // namespace train
 namespace keras::optimizers {
-// a = rho a + (1 - rho) g^2; step = lr g / (sqrt(a) + epsilon); p -= step. With a momentum:
-// v = momentum v + step; p -= v.
+// With parameter p, gradient g and its mean square a: a = rho * a + (1 - rho) * g^2;
+// step = lr * g / (sqrt(a) + epsilon); p -= step. With a momentum, whose slot is v:
+// v = momentum * v + step; p -= v. (tf.keras.optimizers.RMSprop)
 using RMSprop = OptimizerSpecOf<rules::RmsProp>;
 }  // namespace keras::optimizers
 

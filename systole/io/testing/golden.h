@@ -24,9 +24,9 @@ class GoldenFolder {
   bool exists() const;
   // Returns the path of a file: "tests/golden/<name>".
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  // Returns the contents that another reader found in the files of one kind ("tfrecord",
-  // "tfevents", ...), by file; an empty object if there are none. Errors: NOT_FOUND if the folder
-  // is absent.
+  // Returns a section of expected.json: what the program that made the files of one kind
+  // ("tfrecord", "tfevents", ...) reads in them, keyed by file name. An empty object if there are
+  // no files of the kind. Errors: NOT_FOUND if the folder is absent.
   const nlohmann::json& expected(const std::string& kind) const;
 
  private:

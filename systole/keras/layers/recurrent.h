@@ -22,7 +22,7 @@
 
 namespace systole::keras::layers {
 
-// The options of the layer and of the cell, which uses those up to `implementation`.
+// The options of the layer. Its cell uses the fields up to `recurrent_dropout`.
 struct SimpleRNNOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";
@@ -56,7 +56,7 @@ class SimpleRNN : public Layer {
   explicit SimpleRNN(int64_t units, SimpleRNNOptions options = {}, Where where = Where::current());
 };
 
-// The options of the layer and of the cell, which uses those up to `implementation`.
+// The options of the layer. Its cell uses the fields up to `implementation`.
 struct GRUOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";
@@ -96,7 +96,7 @@ class GRU : public Layer {
   explicit GRU(int64_t units, GRUOptions options = {}, Where where = Where::current());
 };
 
-// The options of the layer and of the cell, which uses those up to `implementation`.
+// The options of the layer. Its cell uses the fields up to `implementation`.
 struct LSTMOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";

@@ -6,8 +6,8 @@
 
 namespace systole::keras {
 
-// After a signal ended a fit(), the next fit() or train_on_batch() of the process throws CANCELLED,
-// so that a loop of them ends. This lets them train again. Thread-safe.
+// Allows the process to train again after a signal ended a fit(). Until this is called, every fit()
+// and train_on_batch() throws CANCELLED, so that a loop of them ends. Thread-safe.
 void resume_training();
 
 // -- For fit() and train_on_batch()

@@ -43,9 +43,9 @@ class StepListener {
   // Whether there may be another launch, before the driver asks how long it is. The same on all
   // processes.
   virtual bool goes_on() { return true; }
-  // The most steps of a launch that begins `after` more steps; 0: there is none. Asked for the next
-  // launch and for the one after it, whose input is read meanwhile. The shortest of a process
-  // counts.
+  // Returns the most steps of the launch that begins `after` steps from now; 0 if there is none.
+  // Called for the next launch (0), and for the one behind it, whose input is read ahead. With
+  // several processes the smallest of their limits holds.
   virtual int64_t launch_limit(int64_t after) = 0;
   virtual void before_launch(const data::StackedSteps&) {}
   // Whether after_launch() of so many steps may save a state, for which other processes wait.

@@ -54,8 +54,9 @@ class ScatterTarget {
     for (const Affine& coordinate : update) access.need(coordinate);
   }
 
-  // Returns whether the window at these coordinates of the updates may write at all (coordinates
-  // inside of it do not count), as far as axes without a window say, and the offset of its start.
+  // Emits the start of the window that the element at these coordinates of the updates belongs to:
+  // sets offset_ and starts_. Returns an i1: whether the start is in range along the axes that have
+  // no window, without which nothing of the window is written.
   llvm::Value* start(Elements& e, const std::vector<Affine>& update, const Range& range) {
     auto& b = e.f.b;
     const Dims strides = shape_.strides();

@@ -65,7 +65,8 @@ std::vector<Stage> stages_of(const Computation& from, const Variance& variance) 
   return stages;
 }
 
-// The instruction of `from` that is `x`, or holds it in a region.
+// Returns the instruction of `from` that has `x` in a region, at any depth; `x` itself if `from`
+// has it. REQUIRES: one of the two.
 const Instruction& holder_in(const Computation& from, const Instruction& x) {
   const Instruction* holder = &x;
   while (&holder->parent() != &from) holder = holder->parent().owner();
