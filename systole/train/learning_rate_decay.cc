@@ -7,7 +7,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/hyperparameter.h"
 
 namespace systole {
@@ -127,6 +127,92 @@ Output cosine_decay(const Input& learning_rate, const Input& global_step, const 
   const Output completed = divide(minimum(step, steps), steps);
   const Output cosine = multiply(0.5, add(1, cos(multiply(completed, std::numbers::pi))));
   return multiply(rate, add(multiply(1 - options.alpha, cosine), options.alpha));
+}
+
+namespace {
+
+using ScheduleKind = ScheduleArgument::Kind;
+
+const ScheduleArgument kInitialRate = {.name = "learning_rate", .doc = "Initial rate."};
+const ScheduleArgument kDecaySteps = {.name = "decay_steps",
+                                      .kind = ScheduleKind::integer,
+                                      .doc = "Steps of one decay period, at least 1."};
+const ScheduleArgument kDecayRate = {.name = "decay_rate", .doc = "Decay of one period."};
+const ScheduleArgument kStaircase = {.name = "staircase",
+                                     .kind = ScheduleKind::flag,
+                                     .usual = 0,
+                                     .doc = "Decay at the end of each period only."};
+
+// The schedules that multiply by a power of the rate of one period.
+template <class Options,
+          Output (*Decay)(const Input&, const Input&, const Input&, const Input&, const Options&)>
+ScheduleDef periodic_decay(std::string_view name, std::string_view doc) {
+  return {.name = name,
+          .doc = doc,
+          .arguments = {kInitialRate, kDecaySteps, kDecayRate, kStaircase},
+          .make = [](const ScheduleValues& v, const Input& step) {
+            return Decay(v.number("learning_rate"), step, v.number("decay_steps"),
+                         v.number("decay_rate"), Options{.staircase = v.flag("staircase")});
+          }};
+}
+
+std::vector<ScheduleDef> make_schedule_defs() {
+  return {periodic_decay<ExponentialDecayOptions, exponential_decay>(
+              "exponential_decay", "rate * decay_rate ^ (step / decay_steps)."),
+          periodic_decay<NaturalExpDecayOptions, natural_exp_decay>(
+              "natural_exp_decay", "rate * exp(-decay_rate * step / decay_steps)."),
+          periodic_decay<InverseTimeDecayOptions, inverse_time_decay>(
+              "inverse_time_decay", "rate / (1 + decay_rate * step / decay_steps)."),
+          {.name = "piecewise_constant",
+           .doc = "A constant rate for each range of steps.",
+           .arguments = {{.name = "boundaries",
+                          .kind = ScheduleKind::integers,
+                          .doc = "Last step of each rate except the last."},
+                         {.name = "values",
+                          .kind = ScheduleKind::numbers,
+                          .doc = "The rates, one more than boundaries."}},
+           .make =
+               [](const ScheduleValues& v, const Input& step) {
+                 const std::vector<double>& bounds = v.list("boundaries");
+                 return piecewise_constant(step, std::vector<int64_t>(bounds.begin(), bounds.end()),
+                                           v.list("values"));
+               }},
+          {.name = "polynomial_decay",
+           .doc = "A polynomial from the initial rate to the last.",
+           .arguments = {kInitialRate,
+                         kDecaySteps,
+                         {.name = "end_learning_rate", .usual = 0.0001, .doc = "Final rate."},
+                         {.name = "power", .usual = 1, .doc = "Exponent of the polynomial."},
+                         {.name = "cycle",
+                          .kind = ScheduleKind::flag,
+                          .usual = 0,
+                          .doc = "Restart after decay_steps."}},
+           .make =
+               [](const ScheduleValues& v, const Input& step) {
+                 return polynomial_decay(v.number("learning_rate"), step, v.number("decay_steps"),
+                                         {.end_learning_rate = v.number("end_learning_rate"),
+                                          .power = v.number("power"),
+                                          .cycle = v.flag("cycle")});
+               }},
+          {.name = "cosine_decay",
+           .doc = "Half a period of a cosine.",
+           .arguments = {kInitialRate,
+                         kDecaySteps,
+                         {.name = "alpha",
+                          .usual = 0,
+                          .doc = "Final rate as a fraction of the initial rate.",
+                          .range = HyperparameterRange::fraction}},
+           .make = [](const ScheduleValues& v, const Input& step) {
+             return cosine_decay(v.number("learning_rate"), step, v.number("decay_steps"),
+                                 {.alpha = v.number("alpha")});
+           }}};
+}
+
+}  // namespace
+
+const std::vector<ScheduleDef>& schedule_defs() {
+  static const std::vector<ScheduleDef> kDefs = make_schedule_defs();
+  return kDefs;
 }
 
 }  // namespace systole

@@ -3,10 +3,16 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/optimizers/optimizer_def.h"
 
 namespace systole {
 
@@ -75,5 +81,34 @@ struct CosineDecayOptions {
 // Source: Loshchilov and Hutter, arXiv 1608.03983.
 Output cosine_decay(const Input& learning_rate, const Input& global_step, const Input& decay_steps,
                     const CosineDecayOptions& options = {});
+
+// -- Schedules by name, for configuration files.
+
+struct ScheduleArgument {
+  enum class Kind : uint8_t { number, integer, flag, numbers, integers };
+  std::string_view name;
+  Kind kind = Kind::number;
+  std::optional<double> usual = std::nullopt;  // by default; nullopt: required
+  std::string_view doc = {};
+  // The range of a number.
+  HyperparameterRange range = HyperparameterRange::not_negative;
+};
+
+// The values of a schedule's arguments: one each, but for lists.
+struct ScheduleValues {
+  std::map<std::string, std::vector<double>, std::less<>> values = {};
+
+  double number(std::string_view name) const { return list(name).front(); }
+  bool flag(std::string_view name) const { return number(name) != 0; }
+  const std::vector<double>& list(std::string_view name) const { return values.find(name)->second; }
+};
+
+struct ScheduleDef {
+  std::string_view name;  // "exponential_decay"
+  std::string_view doc;   // a formula or a sentence
+  std::vector<ScheduleArgument> arguments;
+  Output (*make)(const ScheduleValues& values, const Input& global_step) = nullptr;
+};
+const std::vector<ScheduleDef>& schedule_defs();
 
 }  // namespace systole

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numbers>
 
 #include "systole/graph/api/array_ops.h"
@@ -86,6 +87,36 @@ TEST_P(ScheduleTest, FollowsItsFormula) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScheduleTest, ::testing::ValuesIn(schedule_cases()),
                          [](const auto& info) { return info.param.name; });
+
+// By name, with the defaults of the functions.
+TEST(ScheduleDefs, MakeTheFunctions) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Output step = constant(int64_t{15});
+  const std::map<std::string, Output, std::less<>> wanted = {
+      {"exponential_decay", exponential_decay(0.5, step, 10, 0.25)},
+      {"natural_exp_decay", natural_exp_decay(0.5, step, 10, 0.25)},
+      {"inverse_time_decay", inverse_time_decay(0.5, step, 10, 0.25)},
+      {"piecewise_constant", piecewise_constant(step, {10, 20}, {3.0, 2.0, 1.0})},
+      {"polynomial_decay", polynomial_decay(0.5, step, 10)},
+      {"cosine_decay", cosine_decay(0.5, step, 10)}};
+  Session session("", {.graph = &graph});
+  for (const ScheduleDef& def : schedule_defs()) {
+    SCOPED_TRACE(def.name);
+    ScheduleValues given = {{{"learning_rate", {0.5}},
+                             {"decay_steps", {10}},
+                             {"decay_rate", {0.25}},
+                             {"boundaries", {10, 20}},
+                             {"values", {3, 2, 1}}}};
+    for (const ScheduleArgument& argument : def.arguments) {
+      if (argument.usual) given.values[std::string(argument.name)] = {*argument.usual};
+    }
+    const auto it = wanted.find(def.name);
+    ASSERT_NE(it, wanted.end()) << "give it a row";
+    EXPECT_EQ(session.run(def.make(given, step)).item<float>(),
+              session.run(it->second).item<float>());
+  }
+}
 
 TEST(PiecewiseConstant, Errors) {
   Graph graph;

@@ -11,93 +11,8 @@
 namespace systole::app {
 namespace {
 
-constexpr ConfigKey kFirst = {"learning_rate", "number", "required", "Initial rate."};
-constexpr ConfigKey kSteps = {"decay_steps", "integer", "required",
-                              "Steps of one decay period, at least 1."};
-constexpr ConfigKey kDecay = {"decay_rate", "number", "required", "Decay of one period."};
-constexpr ConfigKey kStaircase = {"staircase", "boolean", "false",
-                                  "Decay at the end of each period only."};
-constexpr ConfigKey kDecayKeys[] = {kFirst, kSteps, kDecay, kStaircase};
-constexpr ConfigKey kPiecewiseKeys[] = {
-    {"boundaries", "list of integers", "required", "Last step of each rate except the last."},
-    {"values", "list of numbers", "required", "The rates, one more than boundaries."}};
-constexpr ConfigKey kPolynomialKeys[] = {
-    kFirst,
-    kSteps,
-    {"end_learning_rate", "number", "0.0001", "Final rate."},
-    {"power", "number", "1", "Exponent of the polynomial."},
-    {"cycle", "boolean", "false", "Restart after decay_steps."}};
-constexpr ConfigKey kCosineKeys[] = {
-    kFirst, kSteps, {"alpha", "number", "0", "Final rate as a fraction of the initial rate."}};
-
-RateMaker exponential(const ConfigSection& s) {
-  return [rate = s.number("learning_rate", kNotNegative), steps = s.integer_from("decay_steps", 1),
-          decay = s.number("decay_rate", kNotNegative),
-          staircase = s.flag("staircase")]() -> Hyperparameter {
-    return exponential_decay(rate, get_global_step(), steps, decay, {.staircase = staircase});
-  };
-}
-
-RateMaker inverse_time(const ConfigSection& s) {
-  return [rate = s.number("learning_rate", kNotNegative), steps = s.integer_from("decay_steps", 1),
-          decay = s.number("decay_rate", kNotNegative),
-          staircase = s.flag("staircase")]() -> Hyperparameter {
-    return inverse_time_decay(rate, get_global_step(), steps, decay, {.staircase = staircase});
-  };
-}
-
-RateMaker piecewise(const ConfigSection& s) {
-  const std::vector<int64_t> boundaries = s.integers("boundaries");
-  const std::vector<double> values = s.numbers("values", kNotNegative);
-  if (values.size() != boundaries.size() + 1) {
-    throw s.error("values", fmt::format("{} for {} boundaries", values.size(), boundaries.size()),
-                  std::to_string(boundaries.size() + 1));
-  }
-  if (std::ranges::adjacent_find(boundaries, std::greater_equal<>()) != boundaries.end()) {
-    throw s.error("boundaries", fmt::format("[{}]", fmt::join(boundaries, ", ")), "rising steps");
-  }
-  return [boundaries, values]() -> Hyperparameter {
-    return piecewise_constant(get_global_step(), boundaries, values);
-  };
-}
-
-RateMaker polynomial(const ConfigSection& s) {
-  const PolynomialDecayOptions options{
-      .end_learning_rate = s.number("end_learning_rate", 0.0001, kNotNegative),
-      .power = s.number("power", 1, kNotNegative),
-      .cycle = s.flag("cycle")};
-  return [rate = s.number("learning_rate", kNotNegative), steps = s.integer_from("decay_steps", 1),
-          options]() -> Hyperparameter {
-    return polynomial_decay(rate, get_global_step(), steps, options);
-  };
-}
-
-RateMaker cosine(const ConfigSection& s) {
-  return [rate = s.number("learning_rate", kNotNegative), steps = s.integer_from("decay_steps", 1),
-          alpha = s.number("alpha", 0, kFraction)]() -> Hyperparameter {
-    return cosine_decay(rate, get_global_step(), steps, {.alpha = alpha});
-  };
-}
-
-const ConfigRow<RateMaker> kSchedules[] = {
-    {"exponential_decay", "rate * decay_rate ^ (step / decay_steps).", kDecayKeys, &exponential},
-    {"inverse_time_decay", "rate / (1 + decay_rate * step / decay_steps).", kDecayKeys,
-     &inverse_time},
-    {"piecewise_constant", "A constant rate for each range of steps.", kPiecewiseKeys, &piecewise},
-    {"polynomial_decay", "A polynomial from the initial rate to the last.", kPolynomialKeys,
-     &polynomial},
-    {"cosine_decay", "Half a period of a cosine.", kCosineKeys, &cosine}};
-
-RateMaker rate_of(const ConfigSection& s) {
-  const ConfigNode node = s.require("learning_rate", "a number or a schedule");
-  if (node.is_map()) return make_named(node, s.what("learning_rate"), schedule_table());
-  const double rate =
-      number_of(node, s.what("learning_rate"), "a number or a schedule", kNotNegative);
-  return [rate]() { return Hyperparameter(rate); };
-}
-
-const NumberRule& number_rule(const OptimizerArgument& argument) {
-  switch (argument.range.value_or(HyperparameterRange::not_negative)) {
+const NumberRule& number_rule(HyperparameterRange range) {
+  switch (range) {
     case HyperparameterRange::positive:
       return kPositive;
     case HyperparameterRange::fraction:
@@ -109,11 +24,6 @@ const NumberRule& number_rule(const OptimizerArgument& argument) {
     default:
       return kNotNegative;
   }
-}
-
-double number_of_argument(const OptimizerArgument& argument) {
-  if (const auto* number = std::get_if<double>(&argument.usual)) return *number;
-  return std::get<Hyperparameter>(argument.usual).literal().value_or(0);
 }
 
 // "1e-8"
@@ -129,9 +39,84 @@ const char* kept(std::string text) {
   return texts.emplace_back(std::move(text)).c_str();
 }
 
-std::span<const ConfigKey> keys_of(const OptimizerClass& made) {
+// The texts of the keys of a class or a schedule.
+std::span<const ConfigKey> kept_keys(std::vector<ConfigKey> keys) {
   static std::deque<std::vector<ConfigKey>> all;
-  std::vector<ConfigKey>& keys = all.emplace_back();
+  return all.emplace_back(std::move(keys));
+}
+
+std::span<const ConfigKey> keys_of_schedule(const ScheduleDef& def) {
+  constexpr const char* kTypes[] = {"number", "integer", "boolean", "list of numbers",
+                                    "list of integers"};
+  std::vector<ConfigKey> keys;
+  for (const ScheduleArgument& argument : def.arguments) {
+    std::string usual = "required";
+    if (argument.usual) {
+      usual = argument.kind == ScheduleArgument::Kind::flag
+                  ? fmt::format("{}", *argument.usual != 0)
+                  : shown_number(*argument.usual);
+    }
+    keys.push_back({kept(std::string(argument.name)), kTypes[static_cast<int>(argument.kind)],
+                    kept(std::move(usual)), kept(std::string(argument.doc))});
+  }
+  return kept_keys(std::move(keys));
+}
+
+std::vector<double> schedule_value(const ScheduleArgument& argument, const ConfigSection& s) {
+  const std::string name(argument.name);
+  switch (argument.kind) {
+    case ScheduleArgument::Kind::integer:
+      return {static_cast<double>(s.integer_from(name, 1))};
+    case ScheduleArgument::Kind::flag:
+      return {s.flag(name) ? 1.0 : 0.0};
+    case ScheduleArgument::Kind::numbers:
+      return s.numbers(name, number_rule(argument.range));
+    case ScheduleArgument::Kind::integers: {
+      const std::vector<int64_t> integers = s.integers(name);
+      return {integers.begin(), integers.end()};
+    }
+    default:
+      return {argument.usual ? s.number(name, *argument.usual, number_rule(argument.range))
+                             : s.number(name, number_rule(argument.range))};
+  }
+}
+
+void check_pieces(const ConfigSection& s) {
+  const std::vector<int64_t> boundaries = s.integers("boundaries");
+  const size_t count = s.numbers("values").size();
+  if (count != boundaries.size() + 1) {
+    throw s.error("values", fmt::format("{} for {} boundaries", count, boundaries.size()),
+                  std::to_string(boundaries.size() + 1));
+  }
+  if (std::ranges::adjacent_find(boundaries, std::greater_equal<>()) != boundaries.end()) {
+    throw s.error("boundaries", fmt::format("[{}]", fmt::join(boundaries, ", ")), "rising steps");
+  }
+}
+
+RateMaker make_schedule(const ScheduleDef& def, const ConfigSection& s) {
+  ScheduleValues values;
+  for (const ScheduleArgument& argument : def.arguments) {
+    values.values[std::string(argument.name)] = schedule_value(argument, s);
+  }
+  if (def.name == "piecewise_constant") check_pieces(s);
+  return [&def, values]() -> Hyperparameter { return def.make(values, get_global_step()); };
+}
+
+RateMaker rate_of(const ConfigSection& s) {
+  const ConfigNode node = s.require("learning_rate", "a number or a schedule");
+  if (node.is_map()) return make_named(node, s.what("learning_rate"), schedule_table());
+  const double rate =
+      number_of(node, s.what("learning_rate"), "a number or a schedule", kNotNegative);
+  return [rate]() { return Hyperparameter(rate); };
+}
+
+double number_of_argument(const OptimizerArgument& argument) {
+  if (const auto* number = std::get_if<double>(&argument.usual)) return *number;
+  return std::get<Hyperparameter>(argument.usual).literal().value_or(0);
+}
+
+std::span<const ConfigKey> keys_of(const OptimizerClass& made) {
+  std::vector<ConfigKey> keys;
   keys.push_back({"learning_rate", "number or schedule",
                   made.learning_rate ? kept(shown_number(*made.learning_rate)) : "required",
                   "Size of a step."});
@@ -147,7 +132,7 @@ std::span<const ConfigKey> keys_of(const OptimizerClass& made) {
     keys.push_back({kept(std::string(argument.name)), argument.is_flag() ? "boolean" : "number",
                     kept(std::move(usual)), kept(std::string(argument.doc))});
   }
-  return keys;
+  return kept_keys(std::move(keys));
 }
 
 OptimizerMaker make_optimizer(const OptimizerClass& made, const ConfigSection& s) {
@@ -158,14 +143,16 @@ OptimizerMaker make_optimizer(const OptimizerClass& made, const ConfigSection& s
   std::vector<OptimizerArgument> arguments = made.arguments;
   for (OptimizerArgument& argument : arguments) {
     const std::string name(argument.name);
+    const NumberRule& rule =
+        number_rule(argument.range.value_or(HyperparameterRange::not_negative));
     if (argument.is_flag()) {
       argument.value = s.flag(name, std::get<bool>(argument.usual));
     } else if (argument.is_patterns()) {
       argument.value = s.texts(name);
     } else if (argument.required) {
-      argument.value = s.number(name, number_rule(argument));
+      argument.value = s.number(name, rule);
     } else {
-      argument.value = s.number(name, number_of_argument(argument), number_rule(argument));
+      argument.value = s.number(name, number_of_argument(argument), rule);
     }
   }
   return [rate, make = made.make, arguments] { return make(rate(), arguments); };
@@ -184,6 +171,18 @@ std::span<const ConfigRow<OptimizerMaker>> optimizer_table() {
   }();
   return kRows;
 }
-std::span<const ConfigRow<RateMaker>> schedule_table() { return kSchedules; }
+
+std::span<const ConfigRow<RateMaker>> schedule_table() {
+  static const std::vector<ConfigRow<RateMaker>> kRows = [] {
+    std::vector<ConfigRow<RateMaker>> rows;
+    for (const ScheduleDef& def : schedule_defs()) {
+      rows.push_back({kept(std::string(def.name)), kept(std::string(def.doc)),
+                      keys_of_schedule(def),
+                      [&def](const ConfigSection& s) { return make_schedule(def, s); }});
+    }
+    return rows;
+  }();
+  return kRows;
+}
 
 }  // namespace systole::app

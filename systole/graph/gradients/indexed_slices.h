@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

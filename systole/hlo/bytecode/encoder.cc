@@ -1,10 +1,10 @@
-#include "systole/hlo/bytecode/encoder.h"
+#include "systole/stablehlo/bytecode/encoder.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
-#include "systole/hlo/bytecode/encoding.h"
+#include "systole/stablehlo/bytecode/encoding.h"
 
 namespace systole::hlo::bytecode {
 namespace {

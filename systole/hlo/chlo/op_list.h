@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "systole/hlo/chlo/chlo.h"
+#include "systole/stablehlo/chlo/chlo.h"
 
 namespace systole::hlo::chlo {
 

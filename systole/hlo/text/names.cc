@@ -1,4 +1,4 @@
-#include "systole/hlo/text/names.h"
+#include "systole/stablehlo/text/names.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "systole/hlo/chlo/broadcast.h"
+#include "systole/stablehlo/chlo/broadcast.h"
 
 namespace systole::hlo::chlo::ops {
 

@@ -1,4 +1,4 @@
-#include "systole/hlo/chlo/formula.h"
+#include "systole/stablehlo/chlo/formula.h"
 
 namespace systole::hlo::chlo::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/hlo/chlo/special.h"
+#include "systole/stablehlo/chlo/special.h"
 
 namespace systole::hlo::chlo {
 namespace {
