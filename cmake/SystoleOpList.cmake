@@ -2,11 +2,11 @@
 #
 # Generates the C++ file that lists the definitions in the sources of a folder. The folder is the only list.
 #   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>{...}  one or more      in namespace systole::ops
-#          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/core/op_def.h
+#          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
-#          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/stablehlo/chlo/op_list.h
+#          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
 #   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
 #          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/engine/layer_class.h
 #   kernel kernels/<kind>_kernels.cc  extern const HostKernelDef <op>_kernel{...}  one or more  in namespace systole::kernels

@@ -2,9 +2,9 @@
 
 #include "plugin/objects.h"
 #include "systole/base/error.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/pjrt_abi/element_type.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::plugin {
 namespace {

@@ -7,7 +7,7 @@
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole {

@@ -3,7 +3,7 @@
 #include "systole/data/nodes.h"
 #include "systole/data/sources/record_file.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/session/host/captures.h"
 
 namespace systole {

@@ -17,7 +17,7 @@
 #include "systole/data/cancellation.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole::data {
 

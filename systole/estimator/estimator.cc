@@ -11,7 +11,7 @@
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/session/targets/target.h"
+#include "systole/session/target.h"
 #include "systole/train/dependent_variables.h"
 #include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/watchdog.h"

@@ -10,7 +10,7 @@
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/functions/variable_scope.h"
+#include "systole/graph/api/variable_scope.h"
 #include "systole/train/layers.h"
 #include "systole/train/losses.h"
 #include "systole/train/optimizer.h"

@@ -1,4 +1,4 @@
-#include "systole/graph/core/attr_value.h"
+#include "systole/graph/attr_value.h"
 
 namespace systole {
 

@@ -1,7 +1,7 @@
-#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/graph_def_node.h"
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/host_op.h"
+#include "systole/graph/host_op.h"
 
 namespace systole {
 

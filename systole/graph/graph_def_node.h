@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

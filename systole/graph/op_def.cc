@@ -1,9 +1,9 @@
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 #include <unordered_map>
 
 #include "systole/base/suggest.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/hlo/ir/builder.h"
 
 namespace systole {
@@ -86,7 +86,7 @@ struct HostContext {
 };
 
 // A node of a GraphDef that is to be added to the current graph, and its form in a file: see
-// graph/core/graph_def_node.h. One node to rebuild for a batch: see graph/batching/batch_rule.h.
+// graph/graph_def_node.h. One node to rebuild for a batch: see graph/batching/batch_rule.h.
 struct ImportContext;
 struct ExportContext;
 struct BatchContext;
@@ -113,7 +113,7 @@ struct OpDef {
   std::string_view name;  // TensorFlow's: "MatMul"
   std::string_view doc;   // a sentence, for the op reference
 
-  // The op as TensorFlow registers it, in its notation (graph/core/op_signature.h): "a: T, b: T".
+  // The op as TensorFlow registers it, in its notation (graph/op_signature.h): "a: T, b: T".
   std::string_view inputs = {};
   std::string_view outputs = {};
   // Attributes but those that the inputs imply (T, N): "strides: list(int), axis: int = -1".

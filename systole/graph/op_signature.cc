@@ -1,4 +1,4 @@
-#include "systole/graph/core/op_signature.h"
+#include "systole/graph/op_signature.h"
 
 #include <algorithm>
 #include <charconv>

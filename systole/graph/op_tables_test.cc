@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/testing/all_cases.h"
 #include "systole/graph/testing/random_op_cases.h"
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole::runtime {
 namespace {

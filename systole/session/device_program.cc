@@ -1,4 +1,4 @@
-#include "systole/session/device/device_program.h"
+#include "systole/session/device_program.h"
 
 #include <absl/container/inlined_vector.h>
 

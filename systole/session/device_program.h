@@ -8,7 +8,7 @@
 
 #include "systole/graph/lowering/specialize.h"
 #include "systole/runtime/client.h"
-#include "systole/session/device/session_state.h"
+#include "systole/session/session_state.h"
 
 namespace systole {
 

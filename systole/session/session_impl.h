@@ -8,7 +8,7 @@
 #include "systole/session/host/host_executor.h"
 #include "systole/session/program_cache.h"
 #include "systole/session/session.h"
-#include "systole/session/targets/target.h"
+#include "systole/session/target.h"
 
 namespace systole {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/runtime/client.h"
-#include "systole/session/device/variable_snapshot.h"
+#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 

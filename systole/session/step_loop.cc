@@ -10,9 +10,9 @@
 #include "systole/base/log.h"
 #include "systole/base/thread_pool.h"
 #include "systole/base/trace.h"
+#include "systole/hlo/text/text.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/session/targets/target.h"
+#include "systole/session/target.h"
 
 #include <algorithm>
 #include <memory>

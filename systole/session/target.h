@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/runtime/client.h"
 
 namespace systole {

@@ -2,8 +2,8 @@
 
 #include <unordered_set>
 
-#include "systole/graph/core/variable.h"
-#include "systole/graph/functions/tpu_replicate.h"
+#include "systole/graph/api/tpu_replicate.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/vectorize_replicas.h"

@@ -1,4 +1,4 @@
-#include "systole/session/device/variable_snapshot.h"
+#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 

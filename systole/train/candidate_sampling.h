@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -8,7 +8,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/session/session.h"
 #include "systole/train/optimizer.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

@@ -7,7 +7,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/train/hyperparameter.h"
 
 namespace systole {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/graph/optimizers/optimizer_def.h"
 
 namespace systole {

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole::losses {
 

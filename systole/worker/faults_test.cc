@@ -17,9 +17,9 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/preemption.h"
 #include "systole/runtime/registry.h"
-#include "systole/stablehlo/text/text.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/worker.grpc.pb.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/runtime/registry.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/worker/testing/processes.h"
 #include "systole/worker/testing/proxy.h"
 #include "systole/worker/worker_server.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "systole/base/trace.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/worker/protocol/convert.h"
 
 namespace systole::worker {

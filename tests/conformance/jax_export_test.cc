@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/error.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/testing/random_module.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/testing/golden.h"
 #include "systole/runtime/client.h"
 #include "systole/runtime/registry.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::conformance {
 namespace {

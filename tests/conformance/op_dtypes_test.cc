@@ -9,8 +9,8 @@
 #include <set>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/testing/all_cases.h"
 #include "tests/conformance/backend_executor.h"
 

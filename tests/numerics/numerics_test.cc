@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "systole/base/environment.h"
-#include "systole/stablehlo/chlo/testing/ulp.h"
+#include "systole/hlo/chlo/testing/ulp.h"
 #include "tests/numerics/scan.h"
 
 namespace systole::numerics {

@@ -10,7 +10,7 @@
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/passes/replica_streams.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::app {
 namespace {

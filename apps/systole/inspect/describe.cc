@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/inspect/curves.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/events/event_reader.h"
@@ -14,7 +15,6 @@
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/io/tables/npy.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/train/saver.h"
 
 namespace systole::app {

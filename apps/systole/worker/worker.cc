@@ -13,7 +13,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/profile/analysis.h"
-#include "systole/session/targets/target.h"
+#include "systole/session/target.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/credential_file.h"
 #include "systole/worker/session_main.h"

@@ -14,8 +14,8 @@
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

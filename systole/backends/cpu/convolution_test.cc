@@ -7,7 +7,7 @@
 #include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

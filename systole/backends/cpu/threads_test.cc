@@ -14,7 +14,7 @@
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/base/testing/sanitized.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
                               unsigned flags);

@@ -6,13 +6,13 @@
 #include "systole/backends/pjrt/pjrt_backend.h"
 #include "systole/backends/pjrt/saved_program.h"
 #include "systole/backends/pjrt/session.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/text/text.h"
 #include "systole/pjrt_abi/compile_options.h"
 #include "systole/runtime/memory.h"
 #include "systole/runtime/single_process.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole::pjrt {
 namespace {

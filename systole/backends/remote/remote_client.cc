@@ -9,10 +9,10 @@
 #include "systole/backends/remote/remote_executable.h"
 #include "systole/backends/remote/source_lines.h"
 #include "systole/base/log.h"
+#include "systole/hlo/bytecode/bytecode.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/preemption.h"
 #include "systole/runtime/single_process.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/stablehlo/text/text.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
 

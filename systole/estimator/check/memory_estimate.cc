@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/runtime/tpu_tiles.h"
 
 namespace systole::estimator {

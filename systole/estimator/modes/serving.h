@@ -8,8 +8,8 @@
 #include <string>
 
 #include "systole/base/nest.h"
+#include "systole/graph/api/graph.h"
 #include "systole/graph/api/parsing_ops.h"
-#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -1,12 +1,12 @@
 // Patterns, matrices and blocks of array_functions.h.
-#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/api/array_functions.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

@@ -1,10 +1,10 @@
-#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/api/array_functions.h"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 
-#include "systole/graph/functions/math_functions.h"
+#include "systole/graph/api/math_functions.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/mini_session.h"
 

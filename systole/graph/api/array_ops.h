@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/op_options.h"
 #include "systole/graph/api/shape_input.h"
-#include "systole/graph/core/axes.h"
-#include "systole/graph/core/graph.h"
-#include "systole/graph/core/op_options.h"
+#include "systole/graph/lowering/axes.h"
 
 namespace systole {
 

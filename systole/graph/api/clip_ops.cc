@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
 #include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {

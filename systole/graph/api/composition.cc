@@ -1,4 +1,4 @@
-#include "systole/graph/core/composition.h"
+#include "systole/graph/api/composition.h"
 
 namespace systole {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "systole/graph/core/dtype_class.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/where_scope.h"
+#include "systole/graph/lowering/dtype_class.h"
 
 namespace systole {
 

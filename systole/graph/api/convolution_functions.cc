@@ -1,9 +1,9 @@
 // The convolutions of nn_functions.h.
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
-#include "systole/graph/functions/nn_functions.h"
+#include "systole/graph/api/nn_functions.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/ops/nn/convolution_gradient.h"
 
 namespace systole {

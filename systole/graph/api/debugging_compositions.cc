@@ -4,10 +4,10 @@
 #include <unordered_set>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/debugging_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/lowering/plan.h"
 
 namespace systole {

@@ -8,7 +8,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/debugging_op_cases.h"

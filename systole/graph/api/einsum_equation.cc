@@ -1,4 +1,4 @@
-#include "systole/graph/ops/math/einsum_equation.h"
+#include "systole/graph/api/einsum_equation.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,15 +1,15 @@
-#include "systole/graph/functions/functional_ops.h"
+#include "systole/graph/api/functional_ops.h"
 
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/set_shape.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
+#include "systole/graph/gradients/loop_gradient.h"
 #include "systole/graph/lowering/loop_lowering.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
-#include "systole/graph/ops/control_flow/loop_gradient.h"
 
 namespace systole {
 namespace {

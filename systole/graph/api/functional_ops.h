@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
-#include "systole/graph/core/op_options.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/op_options.h"
 
 namespace systole {
 

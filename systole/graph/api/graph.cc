@@ -1,17 +1,17 @@
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 #include <algorithm>
 #include <cctype>
 #include <ostream>
 
 #include "systole/base/suggest.h"
-#include "systole/graph/core/capture_scope.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/op_signature.h"
-#include "systole/graph/core/variable.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/gradients/custom_gradient.h"
+#include "systole/graph/lowering/capture_scope.h"
+#include "systole/graph/op_def.h"
+#include "systole/graph/op_signature.h"
 
 namespace systole {
 namespace {

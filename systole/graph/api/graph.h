@@ -17,7 +17,7 @@
 
 #include "systole/base/source_location.h"
 #include "systole/base/tensor.h"
-#include "systole/graph/core/attr_value.h"
+#include "systole/graph/attr_value.h"
 
 namespace systole {
 

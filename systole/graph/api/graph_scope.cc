@@ -4,10 +4,10 @@
 #include <mutex>
 #include <utility>
 
+#include "systole/graph/api/graph.h"
 #include "systole/graph/api/state_ops.h"
-#include "systole/graph/core/capture_scope.h"
-#include "systole/graph/core/graph.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
+#include "systole/graph/lowering/capture_scope.h"
 
 namespace systole {
 namespace {

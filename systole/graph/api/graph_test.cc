@@ -1,13 +1,13 @@
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 #include <gmock/gmock.h>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/state_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/testing/mini_session.h"
 
 namespace systole {

@@ -3,11 +3,11 @@
 #include <numeric>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/image_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole::image {

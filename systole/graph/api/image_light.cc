@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/image_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
 
 namespace systole::image {
 namespace {

@@ -1,12 +1,12 @@
 // What array_functions.h looks up, adds up and orders by numbers of rows.
 #include <algorithm>
 
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/api/set_shape.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/op_error.h"
-#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

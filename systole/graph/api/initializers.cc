@@ -1,4 +1,4 @@
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/api/initializers.h"
 
 #include <cmath>
 

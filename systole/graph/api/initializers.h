@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -2,8 +2,8 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/nest.h"
-#include "systole/graph/core/graph.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 namespace {

@@ -1,9 +1,9 @@
 #include "systole/graph/api/lookup_ops.h"
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_error.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/op_error.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 namespace {

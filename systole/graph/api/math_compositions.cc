@@ -2,8 +2,8 @@
 // operators.
 #include <numbers>
 
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
 #include "systole/graph/gradients/indexed_slices.h"
 
 namespace systole {

@@ -1,10 +1,10 @@
-#include "systole/graph/functions/math_functions.h"
+#include "systole/graph/api/math_functions.h"
 
 #include <cmath>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/op_error.h"
 
 namespace systole {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/graph/functions/math_functions.h"
+#include "systole/graph/api/math_functions.h"
 
 #include <gmock/gmock.h>
 

@@ -1,11 +1,11 @@
 // Functions of nn_ops.h and nn_functions.h that are made of other ops.
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
-#include "systole/graph/functions/nn_functions.h"
 #include "systole/graph/ops/nn/window_geometry.h"
 
 namespace systole {

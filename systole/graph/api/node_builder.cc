@@ -1,8 +1,8 @@
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 
 #include <utility>
 
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 
 namespace systole {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 
 namespace systole {
 

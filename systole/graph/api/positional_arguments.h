@@ -15,11 +15,11 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
+#include "systole/graph/api/initializers.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/core/variable.h"
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

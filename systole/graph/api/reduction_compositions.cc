@@ -1,7 +1,7 @@
 // Reductions of math_ops.h that are made of other ops.
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
 
 namespace systole {
 namespace {

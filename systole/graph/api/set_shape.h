@@ -1,7 +1,7 @@
 // What a program knows better of a tensor's shape than inference does.
 #pragma once
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

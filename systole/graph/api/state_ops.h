@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

@@ -1,8 +1,8 @@
 // tensordot of math_ops.h, as an einsum.
 #include <algorithm>
 
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
 
 namespace systole {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/testing/mini_session.h"
 
 namespace systole {

@@ -1,12 +1,12 @@
-#include "systole/graph/functions/tpu_replicate.h"
+#include "systole/graph/api/tpu_replicate.h"
 
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole::tpu {

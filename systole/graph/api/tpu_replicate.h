@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "systole/graph/api/control_flow_ops.h"
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole::tpu {
 

@@ -1,7 +1,7 @@
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 #include "systole/graph/api/state_ops.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 
 namespace systole {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

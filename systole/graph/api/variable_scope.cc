@@ -1,10 +1,10 @@
-#include "systole/graph/functions/variable_scope.h"
+#include "systole/graph/api/variable_scope.h"
 
 #include <algorithm>
 #include <map>
 
 #include "systole/base/suggest.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 
 namespace systole {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/variable.h"
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/api/initializers.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 

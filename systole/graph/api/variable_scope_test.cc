@@ -1,4 +1,4 @@
-#include "systole/graph/functions/variable_scope.h"
+#include "systole/graph/api/variable_scope.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 #include <gmock/gmock.h>
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/lowering/plan.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "systole/base/counted.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/gradients/blocks_gradient.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/indexed_slices.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

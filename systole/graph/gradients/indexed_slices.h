@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -1,4 +1,4 @@
-#include "systole/graph/ops/control_flow/loop_gradient.h"
+#include "systole/graph/gradients/loop_gradient.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-#include "systole/graph/core/axes.h"
+#include "systole/graph/lowering/axes.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -1,8 +1,8 @@
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 
 #include <algorithm>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 
 #include <gmock/gmock.h>
 

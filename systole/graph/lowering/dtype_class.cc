@@ -1,4 +1,4 @@
-#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/lowering/dtype_class.h"
 
 namespace systole {
 

@@ -1,4 +1,4 @@
-#include "systole/graph/ops/math/integer_division.h"
+#include "systole/graph/lowering/integer_division.h"
 
 #include "systole/graph/lowering/run_check.h"
 #include "systole/graph/ops/math/elementwise.h"

@@ -1,7 +1,7 @@
 // Division of integers as lowerings write it: checked, and with the roundings that HLO has not.
 #pragma once
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,8 +1,8 @@
 #include "systole/graph/lowering/random_state.h"
 
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

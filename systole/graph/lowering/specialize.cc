@@ -4,11 +4,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/lowering/constant_folder.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {

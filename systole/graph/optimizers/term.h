@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

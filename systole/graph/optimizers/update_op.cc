@@ -1,12 +1,12 @@
-#include "systole/graph/ops/training/update_op.h"
+#include "systole/graph/optimizers/update_op.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "systole/graph/core/op_signature.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/lowering/rows.h"
 #include "systole/graph/lowering/specialize.h"
+#include "systole/graph/op_signature.h"
 #include "systole/graph/ops/state/variable_ops.h"
 #include "systole/graph/optimizers/update_step.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/functions/array_functions.h"
 #include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"

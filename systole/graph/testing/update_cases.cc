@@ -4,9 +4,9 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/graph/ops/training/update_op.h"
+#include "systole/graph/optimizers/update_op.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/attribute_groups.h"
+#include "systole/hlo/bytecode/attribute_groups.h"
 
 #include <utility>
 

@@ -1,9 +1,9 @@
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
-#include "systole/stablehlo/bytecode/builtin_reader.h"
-#include "systole/stablehlo/bytecode/encoding.h"
-#include "systole/stablehlo/bytecode/sdy_reader.h"
-#include "systole/stablehlo/bytecode/vhlo_reader.h"
+#include "systole/hlo/bytecode/builtin_reader.h"
+#include "systole/hlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/sdy_reader.h"
+#include "systole/hlo/bytecode/vhlo_reader.h"
 
 namespace systole::hlo::bytecode {
 namespace {

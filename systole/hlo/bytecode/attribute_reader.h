@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/container.h"
-#include "systole/stablehlo/bytecode/dense_text.h"
+#include "systole/hlo/bytecode/container.h"
+#include "systole/hlo/bytecode/dense_text.h"
 
 namespace systole::hlo::bytecode {
 

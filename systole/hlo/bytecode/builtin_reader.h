@@ -1,7 +1,7 @@
 // The builtin dialect's encoding of attributes and types.
 #pragma once
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/byte_reader.h"
+#include "systole/hlo/bytecode/byte_reader.h"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/hlo/bytecode/bytecode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "systole/hlo/semantics/example_program.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/random_module.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

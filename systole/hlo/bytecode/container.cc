@@ -1,10 +1,10 @@
-#include "systole/stablehlo/bytecode/container.h"
+#include "systole/hlo/bytecode/container.h"
 
 #include <array>
 #include <charconv>
 #include <optional>
 
-#include "systole/stablehlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/encoding.h"
 
 namespace systole::hlo::bytecode {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/byte_reader.h"
+#include "systole/hlo/bytecode/byte_reader.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/dense_text.h"
+#include "systole/hlo/bytecode/dense_text.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "systole/base/tensor.h"
-#include "systole/stablehlo/text/literal.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::bytecode {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/element_types.h"
+#include "systole/hlo/bytecode/element_types.h"
 
 #include <algorithm>
 #include <iterator>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "systole/stablehlo/bytecode/container.h"
+#include "systole/hlo/bytecode/container.h"
 
 namespace systole::hlo::bytecode {
 

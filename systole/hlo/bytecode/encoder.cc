@@ -1,10 +1,10 @@
-#include "systole/stablehlo/bytecode/encoder.h"
+#include "systole/hlo/bytecode/encoder.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
-#include "systole/stablehlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/encoding.h"
 
 namespace systole::hlo::bytecode {
 namespace {

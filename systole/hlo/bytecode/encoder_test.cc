@@ -1,12 +1,12 @@
-#include "systole/stablehlo/bytecode/encoder.h"
+#include "systole/hlo/bytecode/encoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "systole/stablehlo/bytecode/byte_reader.h"
-#include "systole/stablehlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/byte_reader.h"
+#include "systole/hlo/bytecode/encoding.h"
 
 namespace systole::hlo::bytecode {
 namespace {

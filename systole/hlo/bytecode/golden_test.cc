@@ -11,9 +11,9 @@
 #include <set>
 
 #include "systole/base/error.h"
+#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,16 +1,16 @@
-#include "systole/stablehlo/bytecode/program_reader.h"
+#include "systole/hlo/bytecode/program_reader.h"
 
 #include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
-#include "systole/stablehlo/bytecode/encoding.h"
-#include "systole/stablehlo/bytecode/reader_parts.h"
-#include "systole/stablehlo/bytecode/stablehlo_attributes.h"
-#include "systole/stablehlo/bytecode/vhlo_ops.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/reader_parts.h"
+#include "systole/hlo/bytecode/stablehlo_attributes.h"
+#include "systole/hlo/bytecode/vhlo_ops.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

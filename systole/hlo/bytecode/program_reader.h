@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/container.h"
+#include "systole/hlo/bytecode/container.h"
 
 namespace systole::hlo::bytecode {
 

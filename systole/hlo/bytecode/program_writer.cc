@@ -1,18 +1,18 @@
-#include "systole/stablehlo/bytecode/program_writer.h"
+#include "systole/hlo/bytecode/program_writer.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "systole/base/error.h"
-#include "systole/stablehlo/bytecode/encoder.h"
-#include "systole/stablehlo/bytecode/encoding.h"
-#include "systole/stablehlo/bytecode/text_encoder.h"
-#include "systole/stablehlo/bytecode/vhlo_attributes.h"
-#include "systole/stablehlo/bytecode/vhlo_encoder.h"
-#include "systole/stablehlo/bytecode/vhlo_ops.h"
-#include "systole/stablehlo/text/kept_symbols.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/bytecode/encoder.h"
+#include "systole/hlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/text_encoder.h"
+#include "systole/hlo/bytecode/vhlo_attributes.h"
+#include "systole/hlo/bytecode/vhlo_encoder.h"
+#include "systole/hlo/bytecode/vhlo_ops.h"
+#include "systole/hlo/text/kept_symbols.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

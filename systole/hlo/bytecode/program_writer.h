@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "systole/hlo/bytecode/container.h"
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/bytecode/container.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,10 +1,10 @@
 #include <charconv>
 
 #include "systole/base/error.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/stablehlo/bytecode/encoding.h"
-#include "systole/stablehlo/bytecode/program_reader.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/bytecode/bytecode.h"
+#include "systole/hlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/program_reader.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

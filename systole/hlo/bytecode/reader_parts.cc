@@ -1,10 +1,10 @@
-#include "systole/stablehlo/bytecode/reader_parts.h"
+#include "systole/hlo/bytecode/reader_parts.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "systole/stablehlo/bytecode/element_types.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/bytecode/element_types.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

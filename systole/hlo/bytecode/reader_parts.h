@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,9 +1,9 @@
-#include "systole/stablehlo/bytecode/sdy_reader.h"
+#include "systole/hlo/bytecode/sdy_reader.h"
 
 #include <algorithm>
 
-#include "systole/stablehlo/bytecode/reader_parts.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/bytecode/reader_parts.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

@@ -1,7 +1,7 @@
 // The encoding of Shardy's attributes, which exporters leave in artifacts since VHLO 1.11.
 #pragma once
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
 namespace systole::hlo::bytecode {
 

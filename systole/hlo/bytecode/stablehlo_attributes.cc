@@ -1,13 +1,13 @@
-#include "systole/stablehlo/bytecode/stablehlo_attributes.h"
+#include "systole/hlo/bytecode/stablehlo_attributes.h"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
 #include "systole/base/number_text.h"
-#include "systole/stablehlo/bytecode/attribute_groups.h"
-#include "systole/stablehlo/bytecode/reader_parts.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/bytecode/attribute_groups.h"
+#include "systole/hlo/bytecode/reader_parts.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/text_encoder.h"
+#include "systole/hlo/bytecode/text_encoder.h"
 
 #include <array>
 #include <bit>
@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "systole/base/float16.h"
+#include "systole/hlo/bytecode/element_types.h"
 #include "systole/hlo/ir/attrs.h"
-#include "systole/stablehlo/bytecode/element_types.h"
-#include "systole/stablehlo/text/attribute.h"
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/literal.h"
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/attribute.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/literal.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::bytecode {
 namespace {

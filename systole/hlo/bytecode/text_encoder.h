@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "systole/stablehlo/bytecode/vhlo_encoder.h"
+#include "systole/hlo/bytecode/vhlo_encoder.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,9 +1,9 @@
-#include "systole/stablehlo/bytecode/vhlo_attributes.h"
+#include "systole/hlo/bytecode/vhlo_attributes.h"
 
 #include <optional>
 
-#include "systole/stablehlo/bytecode/attribute_groups.h"
-#include "systole/stablehlo/bytecode/text_encoder.h"
+#include "systole/hlo/bytecode/attribute_groups.h"
+#include "systole/hlo/bytecode/text_encoder.h"
 
 namespace systole::hlo::bytecode {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "systole/hlo/bytecode/vhlo_encoder.h"
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/bytecode/vhlo_encoder.h"
 
 namespace systole::hlo::bytecode {
 

@@ -1,11 +1,11 @@
-#include "systole/stablehlo/bytecode/vhlo_encoder.h"
+#include "systole/hlo/bytecode/vhlo_encoder.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "systole/base/error.h"
 #include "systole/base/quantized_type.h"
-#include "systole/stablehlo/bytecode/element_types.h"
+#include "systole/hlo/bytecode/element_types.h"
 
 namespace systole::hlo::bytecode {
 namespace {

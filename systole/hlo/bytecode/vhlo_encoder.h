@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/stablehlo/bytecode/container.h"
-#include "systole/stablehlo/bytecode/encoder.h"
-#include "systole/stablehlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/container.h"
+#include "systole/hlo/bytecode/encoder.h"
+#include "systole/hlo/bytecode/encoding.h"
 
 namespace systole::hlo::bytecode {
 

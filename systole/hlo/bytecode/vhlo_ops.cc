@@ -1,4 +1,4 @@
-#include "systole/stablehlo/bytecode/vhlo_ops.h"
+#include "systole/hlo/bytecode/vhlo_ops.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +20,7 @@ constexpr OpRow kRows[] = {
   {name, version, {since_major, since_minor, 0}, {until_major, until_minor, 0}, attributes},
 #define VHLO_OP_OF_ONE(name, version, since_major, since_minor, until_major, until_minor, attrs) \
   {name, version, {since_major, since_minor, 0}, {until_major, until_minor, 0}, attrs, true},
-#include "systole/stablehlo/bytecode/vhlo_ops.def"
+#include "systole/hlo/bytecode/vhlo_ops.def"
 #undef VHLO_OP_OF_ONE
 #undef VHLO_OP
 };

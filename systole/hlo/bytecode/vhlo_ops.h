@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/stablehlo/bytecode/container.h"
+#include "systole/hlo/bytecode/container.h"
 
 namespace systole::hlo::bytecode {
 

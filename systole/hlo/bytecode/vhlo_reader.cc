@@ -1,13 +1,13 @@
-#include "systole/stablehlo/bytecode/vhlo_reader.h"
+#include "systole/hlo/bytecode/vhlo_reader.h"
 
 #include <algorithm>
 #include <array>
 
+#include "systole/hlo/bytecode/element_types.h"
+#include "systole/hlo/bytecode/encoding.h"
+#include "systole/hlo/bytecode/reader_parts.h"
 #include "systole/hlo/ir/attrs.h"
-#include "systole/stablehlo/bytecode/element_types.h"
-#include "systole/stablehlo/bytecode/encoding.h"
-#include "systole/stablehlo/bytecode/reader_parts.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::bytecode {
 namespace {

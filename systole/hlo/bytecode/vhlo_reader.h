@@ -1,7 +1,7 @@
 // VHLO's encoding of attributes and types, decoded to StableHLO's spelling.
 #pragma once
 
-#include "systole/stablehlo/bytecode/attribute_reader.h"
+#include "systole/hlo/bytecode/attribute_reader.h"
 
 namespace systole::hlo::bytecode {
 

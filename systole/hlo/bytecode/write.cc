@@ -1,6 +1,6 @@
 #include "systole/base/error.h"
-#include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/stablehlo/bytecode/program_writer.h"
+#include "systole/hlo/bytecode/bytecode.h"
+#include "systole/hlo/bytecode/program_writer.h"
 
 namespace systole::hlo {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 namespace systole::hlo::chlo {
 

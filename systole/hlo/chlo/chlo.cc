@@ -1,11 +1,11 @@
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 #include <algorithm>
 #include <functional>
 
 #include "systole/base/error.h"
-#include "systole/stablehlo/chlo/broadcast.h"
-#include "systole/stablehlo/chlo/op_list.h"
+#include "systole/hlo/chlo/broadcast.h"
+#include "systole/hlo/chlo/op_list.h"
 
 namespace systole::hlo::chlo {
 namespace {

@@ -1,9 +1,9 @@
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "systole/stablehlo/chlo/testing/run_expansion.h"
+#include "systole/hlo/chlo/testing/run_expansion.h"
 
 namespace systole::hlo::chlo {
 namespace {

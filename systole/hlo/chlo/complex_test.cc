@@ -5,8 +5,8 @@
 #include <complex>
 #include <limits>
 
-#include "systole/stablehlo/chlo/testing/run_expansion.h"
-#include "systole/stablehlo/chlo/testing/ulp.h"
+#include "systole/hlo/chlo/testing/run_expansion.h"
+#include "systole/hlo/chlo/testing/ulp.h"
 
 namespace systole::hlo::chlo {
 namespace {

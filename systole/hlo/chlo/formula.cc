@@ -1,4 +1,4 @@
-#include "systole/stablehlo/chlo/formula.h"
+#include "systole/hlo/chlo/formula.h"
 
 #include "systole/base/error.h"
 

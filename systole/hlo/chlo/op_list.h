@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 namespace systole::hlo::chlo {
 

@@ -1,7 +1,7 @@
 // Functions that several ops use. All take f32 or f64.
 #pragma once
 
-#include "systole/stablehlo/chlo/formula.h"
+#include "systole/hlo/chlo/formula.h"
 
 namespace systole::hlo::chlo {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "systole/stablehlo/chlo/testing/run_expansion.h"
-#include "systole/stablehlo/chlo/testing/ulp.h"
+#include "systole/hlo/chlo/testing/run_expansion.h"
+#include "systole/hlo/chlo/testing/ulp.h"
 
 namespace systole::hlo::chlo {
 namespace {

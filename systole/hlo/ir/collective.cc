@@ -1,4 +1,4 @@
-#include "systole/hlo/semantics/collective.h"
+#include "systole/hlo/ir/collective.h"
 
 #include <algorithm>
 #include <numeric>

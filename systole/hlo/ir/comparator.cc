@@ -1,4 +1,4 @@
-#include "systole/hlo/semantics/comparator.h"
+#include "systole/hlo/ir/comparator.h"
 
 #include <compare>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "systole/hlo/semantics/token.h"
+#include "systole/hlo/ir/token.h"
 
 #include <algorithm>
 

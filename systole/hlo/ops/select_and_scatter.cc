@@ -1,5 +1,5 @@
+#include "systole/hlo/ir/comparator.h"
 #include "systole/hlo/passes/replicas/rules.h"
-#include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "systole/hlo/ir/comparator.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
-#include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 

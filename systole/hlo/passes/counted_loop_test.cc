@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/hlo/testing/loop_programs.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

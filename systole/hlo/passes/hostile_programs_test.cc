@@ -14,7 +14,7 @@
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/bombs.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

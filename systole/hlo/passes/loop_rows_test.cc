@@ -6,7 +6,7 @@
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/loop_programs.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -13,7 +13,7 @@
 #include "systole/base/trace.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "systole/base/random.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/attr_reader.h"
+#include "systole/hlo/text/attr_reader.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "systole/base/log.h"
-#include "systole/stablehlo/text/literal.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo {
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "systole/hlo/chlo/chlo.h"
 #include "systole/hlo/ir/attrs.h"
 #include "systole/hlo/ir/opcode.h"
-#include "systole/stablehlo/chlo/chlo.h"
-#include "systole/stablehlo/text/attribute.h"
+#include "systole/hlo/text/attribute.h"
 
 namespace systole::hlo::text {
 

@@ -1,11 +1,11 @@
-#include "systole/stablehlo/text/attr_writer.h"
+#include "systole/hlo/text/attr_writer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/literal.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 std::string join(const std::vector<std::string>& texts) {

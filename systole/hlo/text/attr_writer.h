@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "systole/hlo/ir/attrs.h"
-#include "systole/stablehlo/text/syntax.h"
+#include "systole/hlo/text/syntax.h"
 
 namespace systole::hlo::text {
 

@@ -1,11 +1,11 @@
-#include "systole/stablehlo/text/attribute.h"
+#include "systole/hlo/text/attribute.h"
 
 #include <algorithm>
 #include <charconv>
 #include <unordered_set>
 #include <utility>
 
-#include "systole/stablehlo/text/literal.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/literal.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/literal.h"
 
 namespace systole::hlo::text {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/body_reader.h"
+#include "systole/hlo/text/body_reader.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,10 +7,10 @@
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/ir/signature.h"
 #include "systole/hlo/semantics/op_semantics.h"
-#include "systole/stablehlo/text/attr_reader.h"
-#include "systole/stablehlo/text/custom_call.h"
-#include "systole/stablehlo/text/import.h"
-#include "systole/stablehlo/text/kept_symbols.h"
+#include "systole/hlo/text/attr_reader.h"
+#include "systole/hlo/text/custom_call.h"
+#include "systole/hlo/text/import.h"
+#include "systole/hlo/text/kept_symbols.h"
 
 namespace systole::hlo::text {
 namespace {

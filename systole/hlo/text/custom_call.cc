@@ -1,11 +1,11 @@
-#include "systole/stablehlo/text/custom_call.h"
+#include "systole/hlo/text/custom_call.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "systole/hlo/ir/signature.h"
-#include "systole/hlo/semantics/token.h"
-#include "systole/stablehlo/text/attr_reader.h"
+#include "systole/hlo/ir/token.h"
+#include "systole/hlo/text/attr_reader.h"
 
 namespace systole::hlo::text {
 namespace {

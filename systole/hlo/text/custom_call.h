@@ -2,7 +2,7 @@
 // so they are checked while the types of the text are known.
 #pragma once
 
-#include "systole/stablehlo/text/op_reader.h"
+#include "systole/hlo/text/op_reader.h"
 
 namespace systole::hlo::text {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/einsum.h"
+#include "systole/hlo/text/einsum.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/format.h"
+#include "systole/hlo/text/format.h"
 
 #include <algorithm>
 #include <iterator>

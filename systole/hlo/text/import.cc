@@ -1,12 +1,12 @@
-#include "systole/stablehlo/text/import.h"
+#include "systole/hlo/text/import.h"
 
 #include <algorithm>
 
+#include "systole/hlo/chlo/chlo.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/ir/signature.h"
-#include "systole/stablehlo/chlo/chlo.h"
-#include "systole/stablehlo/text/attr_reader.h"
-#include "systole/stablehlo/text/einsum.h"
+#include "systole/hlo/text/attr_reader.h"
+#include "systole/hlo/text/einsum.h"
 
 namespace systole::hlo::text {
 namespace {

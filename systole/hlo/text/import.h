@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/text/op_reader.h"
+#include "systole/hlo/text/op_reader.h"
 
 namespace systole::hlo::text {
 

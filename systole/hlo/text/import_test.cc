@@ -1,5 +1,5 @@
 // Ops that no module keeps are read as what stands for them; what nothing stands for is refused.
-#include "systole/stablehlo/text/import.h"
+#include "systole/hlo/text/import.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include "systole/base/log.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

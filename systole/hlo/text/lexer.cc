@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 #include <algorithm>
 

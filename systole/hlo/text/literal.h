@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "systole/base/tensor.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
 

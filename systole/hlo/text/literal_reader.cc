@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "systole/base/convert.h"
-#include "systole/stablehlo/text/literal.h"
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/literal.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::text {
 namespace {

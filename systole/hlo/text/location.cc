@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/location.h"
+#include "systole/hlo/text/location.h"
 
 namespace systole::hlo::text {
 namespace {

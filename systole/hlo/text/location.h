@@ -2,7 +2,7 @@
 #pragma once
 
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/names.h"
+#include "systole/hlo/text/names.h"
 
 #include <charconv>
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::text {
 

@@ -1,12 +1,12 @@
-#include "systole/stablehlo/text/op_reader.h"
+#include "systole/hlo/text/op_reader.h"
 
 #include <charconv>
 
-#include "systole/stablehlo/text/format.h"
-#include "systole/stablehlo/text/import.h"
-#include "systole/stablehlo/text/location.h"
-#include "systole/stablehlo/text/op_types.h"
-#include "systole/stablehlo/text/syntax_reader.h"
+#include "systole/hlo/text/format.h"
+#include "systole/hlo/text/import.h"
+#include "systole/hlo/text/location.h"
+#include "systole/hlo/text/op_types.h"
+#include "systole/hlo/text/syntax_reader.h"
 
 namespace systole::hlo::text {
 namespace {

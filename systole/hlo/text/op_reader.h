@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/text/attribute.h"
-#include "systole/stablehlo/text/names.h"
+#include "systole/hlo/text/attribute.h"
+#include "systole/hlo/text/names.h"
 
 namespace systole::hlo::text {
 

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/op_types.h"
+#include "systole/hlo/text/op_types.h"
 
 #include <algorithm>
 

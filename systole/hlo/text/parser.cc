@@ -2,13 +2,13 @@
 #include <optional>
 
 #include "systole/hlo/ir/signature.h"
-#include "systole/stablehlo/text/attr_reader.h"
-#include "systole/stablehlo/text/attr_writer.h"
-#include "systole/stablehlo/text/body_reader.h"
-#include "systole/stablehlo/text/format.h"
-#include "systole/stablehlo/text/kept_symbols.h"
-#include "systole/stablehlo/text/location.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/attr_reader.h"
+#include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/body_reader.h"
+#include "systole/hlo/text/format.h"
+#include "systole/hlo/text/kept_symbols.h"
+#include "systole/hlo/text/location.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace text {

@@ -4,12 +4,12 @@
 #include <unordered_map>
 
 #include "systole/hlo/ir/builder.h"
-#include "systole/stablehlo/text/attr_writer.h"
-#include "systole/stablehlo/text/kept_symbols.h"
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/syntax_writer.h"
-#include "systole/stablehlo/text/text.h"
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/kept_symbols.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/syntax_writer.h"
+#include "systole/hlo/text/text.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo {
 namespace text {

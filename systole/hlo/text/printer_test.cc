@@ -1,7 +1,7 @@
 // The pretty form, character by character, as StableHLO's own tools print it.
 #include <gtest/gtest.h>
 
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/quantized_reader.h"
+#include "systole/hlo/text/quantized_reader.h"
 
 #include <charconv>
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "systole/base/quantized_type.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
 

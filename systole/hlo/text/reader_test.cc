@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/syntax.h"
+#include "systole/hlo/text/syntax.h"
 
 #include <algorithm>
 #include <map>

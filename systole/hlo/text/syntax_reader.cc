@@ -1,4 +1,4 @@
-#include "systole/stablehlo/text/syntax_reader.h"
+#include "systole/hlo/text/syntax_reader.h"
 
 #include <charconv>
 

@@ -1,8 +1,8 @@
 // Reads the pretty form of an op.
 #pragma once
 
-#include "systole/stablehlo/text/op_reader.h"
-#include "systole/stablehlo/text/syntax.h"
+#include "systole/hlo/text/op_reader.h"
+#include "systole/hlo/text/syntax.h"
 
 namespace systole::hlo::text {
 

@@ -1,13 +1,13 @@
-#include "systole/stablehlo/text/syntax_writer.h"
+#include "systole/hlo/text/syntax_writer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "systole/hlo/ir/signature.h"
-#include "systole/stablehlo/text/attr_writer.h"
-#include "systole/stablehlo/text/lexer.h"
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/lexer.h"
+#include "systole/hlo/text/type.h"
 
 namespace systole::hlo::text {
 namespace {

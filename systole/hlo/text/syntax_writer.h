@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
-#include "systole/stablehlo/text/attr_writer.h"
-#include "systole/stablehlo/text/syntax.h"
+#include "systole/hlo/text/attr_writer.h"
+#include "systole/hlo/text/syntax.h"
 
 namespace systole::hlo::text {
 

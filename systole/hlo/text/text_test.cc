@@ -1,5 +1,5 @@
 // Round trips: parse(print(m)) is m for every opcode, and everything else is an Error.
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 #include <gtest/gtest.h>
 

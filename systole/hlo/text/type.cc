@@ -1,10 +1,10 @@
-#include "systole/stablehlo/text/type.h"
+#include "systole/hlo/text/type.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "systole/base/quantized_type.h"
-#include "systole/stablehlo/text/quantized_reader.h"
+#include "systole/hlo/text/quantized_reader.h"
 
 namespace systole::hlo::text {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/base/shape.h"
-#include "systole/stablehlo/text/lexer.h"
+#include "systole/hlo/text/lexer.h"
 
 namespace systole::hlo::text {
 

@@ -10,7 +10,7 @@
 
 #include "systole/base/random.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/keras/keras.h"
 

@@ -8,7 +8,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/io/archives/archive_reader.h"
 #include "systole/io/archives/zip_writer.h"
 #include "systole/io/file_systems/file_systems.h"

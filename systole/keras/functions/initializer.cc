@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "systole/base/random.h"
+#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/functions/array_functions.h"
 #include "systole/keras/engine/fields.h"
 #include "systole/keras/engine/seed.h"
 

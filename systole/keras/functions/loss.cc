@@ -5,9 +5,9 @@
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/functions/math_functions.h"
 
 namespace systole::keras {
 namespace {

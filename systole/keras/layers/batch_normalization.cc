@@ -3,8 +3,8 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/dtype_class.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/op_error.h"
+#include "systole/graph/lowering/dtype_class.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 #include "systole/train/example_mask.h"

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole::keras {
 

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/functions/nn_functions.h"
+#include "systole/graph/api/nn_functions.h"
 #include "systole/keras/layers/convolution_layer.h"
 
 namespace systole::keras::layers {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/graph.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/lowering/specialize.h"

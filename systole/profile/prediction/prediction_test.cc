@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/profile/prediction/cpu_machine.h"
@@ -14,7 +15,6 @@
 #include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/prediction/resnet50.h"
 #include "systole/profile/prediction/ssd.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole::profile {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "systole/base/counted.h"
 #include "systole/base/suggest.h"
-#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"

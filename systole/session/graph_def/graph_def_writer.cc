@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/op_signature.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/loop_lowering.h"
 #include "systole/graph/lowering/plan.h"
+#include "systole/graph/op_signature.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/wire/message.h"

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/session/graph_def/importable_ops.h"
 
 namespace systole {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
+#include "systole/graph/op_def.h"
 #include "systole/session/host/host_function.h"
 
 namespace systole {

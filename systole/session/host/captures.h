@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "systole/runtime/registry.h"
-#include "systole/session/device/device_program.h"
+#include "systole/session/device_program.h"
 
 namespace systole {
 namespace {

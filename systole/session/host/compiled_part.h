@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 #include "systole/graph/lowering/specialize.h"
 #include "systole/runtime/client.h"
 #include "systole/session/host/random_draw.h"

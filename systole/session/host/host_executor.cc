@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "systole/base/trace.h"
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 
 namespace systole {
 namespace {

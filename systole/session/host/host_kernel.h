@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/core/graph.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/graph.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/plan.h"
+#include "systole/graph/op_def.h"
 #include "systole/session/host/host_kernel.h"
 #include "systole/session/host/print_text.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/session/host/compiled_part.h"
 
 namespace systole {

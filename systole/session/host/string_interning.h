@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/core/graph.h"
+#include "systole/graph/api/graph.h"
 
 namespace systole {
 

@@ -9,7 +9,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/core/variable.h"
+#include "systole/graph/api/variable.h"
 
 namespace systole {
 namespace {

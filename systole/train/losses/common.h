@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/train/losses.h"
 
 namespace systole::losses {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/train/rnn.h"
 
 namespace systole::nn::rnn_cell {

@@ -14,10 +14,10 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/file_kinds.h"
 #include "systole/base/testing/temp_folder.h"
+#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
-#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "systole/backends/cpu/sizes.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

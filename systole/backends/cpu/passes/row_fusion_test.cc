@@ -7,7 +7,7 @@
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/stablehlo/text/text.h"
+#include "systole/hlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -8,8 +8,8 @@
 #include "systole/backends/tpu_v1/testing/quantized_maker.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
-#include "systole/stablehlo/text/text.h"
 #include "systole/tpu_v1/systolic/systolic_array.h"
 
 namespace systole::tpu_v1 {

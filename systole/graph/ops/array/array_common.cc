@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/axes.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/axes.h"
+#include "systole/graph/lowering/constant_value.h"
 
 namespace systole {
 namespace {

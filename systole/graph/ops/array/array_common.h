@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,10 +1,10 @@
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/set_shape.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

@@ -1,9 +1,9 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/core/where_scope.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/lowering/broadcast.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/dtype_class.h"
-#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/dtype_class.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

@@ -1,4 +1,4 @@
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
 
 namespace systole {

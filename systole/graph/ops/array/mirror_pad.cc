@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/op_error.h"
 
 namespace systole {
 namespace {

@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

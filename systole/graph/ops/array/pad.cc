@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/array/mirror_pad.h"
 

@@ -1,7 +1,7 @@
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
-#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/api/array_functions.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

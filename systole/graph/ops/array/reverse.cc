@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/axes.h"
-#include "systole/graph/core/composition.h"
+#include "systole/graph/api/composition.h"
+#include "systole/graph/lowering/axes.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

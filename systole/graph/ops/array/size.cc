@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

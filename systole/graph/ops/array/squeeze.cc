@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/op_error.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/axes.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/op_error.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/axes.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {

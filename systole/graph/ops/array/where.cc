@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/api/where_scope.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/where_scope.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/string/string_common.h"
 

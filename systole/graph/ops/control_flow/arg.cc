@@ -1,4 +1,4 @@
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

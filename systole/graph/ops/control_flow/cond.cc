@@ -1,9 +1,9 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/lower_region.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
 #include "systole/graph/ops/state/variable_ops.h"
 

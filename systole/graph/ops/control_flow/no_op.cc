@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 

@@ -1,10 +1,10 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/op_def.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/graph/gradients/loop_gradient.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/loop_lowering.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
-#include "systole/graph/ops/control_flow/loop_gradient.h"
 
 namespace systole {
 namespace {

@@ -1,4 +1,4 @@
-#include "systole/graph/core/host_op.h"
+#include "systole/graph/host_op.h"
 
 namespace systole {
 namespace ops {

@@ -1,9 +1,9 @@
 #include "systole/graph/api/debugging_ops.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/run_check.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "systole/base/number_text.h"
 #include "systole/graph/api/debugging_ops.h"
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/debugging/print_values.h"
 
 namespace systole {

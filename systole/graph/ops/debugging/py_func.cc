@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "systole/graph/core/node_builder.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/api/node_builder.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,6 +1,6 @@
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/host_op.h"
+#include "systole/graph/host_op.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/lookup/table.h"
 
 namespace systole {

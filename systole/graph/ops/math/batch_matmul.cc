@@ -1,5 +1,5 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/lowering/broadcast.h"
 #include "systole/graph/ops/math/matrix_product.h"
 

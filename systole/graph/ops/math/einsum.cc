@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "systole/graph/api/composition.h"
+#include "systole/graph/api/einsum_equation.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/ops/math/einsum_equation.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {

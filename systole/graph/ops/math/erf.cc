@@ -3,7 +3,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 namespace systole {
 namespace {

@@ -1,8 +1,8 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
-#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {

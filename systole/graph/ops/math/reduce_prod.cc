@@ -1,5 +1,5 @@
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {

@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {

@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
-#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {

@@ -1,7 +1,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
-#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {

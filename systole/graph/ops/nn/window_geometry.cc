@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "systole/graph/core/node_builder.h"
+#include "systole/graph/api/node_builder.h"
 
 namespace systole {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {

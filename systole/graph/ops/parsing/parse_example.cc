@@ -1,6 +1,6 @@
-#include "systole/graph/core/constant_value.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/host_op.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/host_op.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/host_op.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/host_op.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole {

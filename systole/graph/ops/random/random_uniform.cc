@@ -1,6 +1,6 @@
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
 

@@ -4,7 +4,7 @@
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 namespace systole {
 namespace {

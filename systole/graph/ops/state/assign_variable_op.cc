@@ -1,5 +1,5 @@
-#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/specialize.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {

@@ -1,6 +1,6 @@
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/specialize.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {

@@ -1,5 +1,5 @@
-#include "systole/graph/core/graph_def_node.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/graph_def_node.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "systole/graph/core/constant_value.h"
+#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole {

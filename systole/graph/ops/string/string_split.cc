@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/composition.h"
 #include "systole/graph/api/string_ops.h"
-#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "systole/graph/api/tpu_ops.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 #include "systole/graph/ops/tpu/tpu_target.h"
 
 namespace systole {

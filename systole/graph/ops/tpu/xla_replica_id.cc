@@ -1,5 +1,5 @@
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/core/op_def.h"
+#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace tpu {

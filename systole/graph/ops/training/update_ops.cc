@@ -1,5 +1,5 @@
 // TensorFlow's update ops: what they compute are the rules of graph/optimizers.
-#include "systole/graph/ops/training/update_op.h"
+#include "systole/graph/optimizers/update_op.h"
 
 namespace systole::ops {
 

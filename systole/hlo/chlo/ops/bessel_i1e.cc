@@ -1,4 +1,4 @@
-#include "systole/stablehlo/chlo/special.h"
+#include "systole/hlo/chlo/special.h"
 
 namespace systole::hlo::chlo::ops {
 namespace {

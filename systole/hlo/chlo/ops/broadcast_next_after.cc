@@ -1,4 +1,4 @@
-#include "systole/stablehlo/chlo/broadcast.h"
+#include "systole/hlo/chlo/broadcast.h"
 
 namespace systole::hlo::chlo::ops {
 

@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/stablehlo/chlo/broadcast.h"
+#include "systole/hlo/chlo/broadcast.h"
 
 namespace systole::hlo::chlo::ops {
 namespace {

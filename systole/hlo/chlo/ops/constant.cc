@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/stablehlo/chlo/chlo.h"
+#include "systole/hlo/chlo/chlo.h"
 
 namespace systole::hlo::chlo::ops {
 namespace {

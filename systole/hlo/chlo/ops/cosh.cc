@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "systole/stablehlo/chlo/special.h"
+#include "systole/hlo/chlo/special.h"
 
 namespace systole::hlo::chlo {
 

@@ -1,6 +1,6 @@
 #include <numbers>
 
-#include "systole/stablehlo/chlo/special.h"
+#include "systole/hlo/chlo/special.h"
 
 namespace systole::hlo::chlo {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "systole/hlo/chlo/chlo.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/stablehlo/chlo/chlo.h"
 
 namespace systole::hlo::chlo::testing {
 
