@@ -43,6 +43,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "cond": lambda a: lax.cond(a[0, 0] > 0, jnp.sin, jnp.cos, a),
     "random": lambda a: a + jax.random.normal(jax.random.key(3), a.shape),
     "sort": lambda a: (jnp.sort(a, 0), jnp.argsort(a), lax.top_k(a, 3)),
+    "approximate top k": lambda a: (lax.approx_max_k(a, 2), lax.approx_min_k(a, 2, reduction_dimension=0)),
     "scatter": lambda a: a.at[jnp.array([0, 2, 2])].add(a[:3]),
     "conv": lambda a: lax.conv(a[None, None], a[None, None, :3, :3], (1, 1), "SAME"),
     "special": lambda a: (jax.scipy.special.gammaln(jnp.abs(a) + 1), jax.scipy.special.ndtri(jax.nn.sigmoid(a))),

@@ -12,10 +12,13 @@ from typing import Any
 
 import jax._src.xla_bridge as xla_bridge
 import jax.numpy as jnp
+from jax import lax
 from jax._src import compilation_cache
 from jax._src.interpreters import mlir
+from jax._src.lax import ann
+from jaxlib import xla_client
 
-from systole_tpu import _options, library_path
+from systole_tpu import _callbacks, _ffi, _options, library_path
 
 PLATFORM = "systole"
 # Primitives whose rules for CPUs call LAPACK by names that the plugin has, too. The CPU's rule of dot_general is left
@@ -27,7 +30,7 @@ _LAPACK_PRIMITIVES = frozenset(
 
 
 def initialize() -> None:
-    """Registers the platform, the lowering rules of linear algebra, donation and the compilation cache.
+    """Registers the platform, the lowering rules of linear algebra, callbacks, donation and the compilation cache.
 
     Raises:
         FileNotFoundError: the library is not there.
@@ -39,6 +42,8 @@ def initialize() -> None:
     known.add(PLATFORM)
     xla_bridge.register_plugin(PLATFORM, priority=500, library_path=str(library), options=_options.client_options())
     _register_lapack()
+    _register_ffi(str(library))
+    mlir.register_lowering(ann.approx_top_k_p, _lower_approx_top_k, platform=PLATFORM)
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _allow_compilation_cache()
@@ -49,6 +54,14 @@ def _load_lapack(folder: Any) -> None:
     lapack = folder / "liblapacke.so.3"
     if lapack.is_file():
         ctypes.CDLL(str(lapack), mode=ctypes.RTLD_LOCAL)
+
+
+def _register_ffi(library: str) -> None:
+    """Gives the plugin the handlers that jax.ffi registers for the platform, and Python's callbacks."""
+    ffi = _ffi.Library(library)
+    xla_client.register_custom_call_handler(PLATFORM, partial(_ffi.register_target, ffi))
+    xla_client.register_custom_type_handler(PLATFORM, partial(_ffi.register_type, ffi))
+    _callbacks.register(ffi, PLATFORM)
 
 
 def _register_lapack() -> None:
@@ -74,6 +87,21 @@ def _lower_widened(primitive: Any, rule: Any, ctx: Any, *operands: Any, **params
         return cast if primitive.multiple_results else cast[0]
 
     return mlir.lower_fun(widened, multiple_results=primitive.multiple_results)(ctx, *operands)
+
+
+def _approx_top_k(operand: Any, *, reduction_dimension: int, is_max_k: bool, size: int) -> tuple[Any, Any]:
+    """Returns the exact results of lax.approx_max_k and approx_min_k, the best `size` of them."""
+    rows = jnp.moveaxis(operand, reduction_dimension, -1)
+    values, indices = lax.top_k(rows if is_max_k else -rows, min(size, rows.shape[-1]))
+    values = values if is_max_k else -values
+    return jnp.moveaxis(values, -1, reduction_dimension), jnp.moveaxis(indices, -1, reduction_dimension)
+
+
+def _lower_approx_top_k(ctx: Any, operand: Any, *, reduction_dimension: int, is_max_k: bool, **_: Any) -> Any:
+    """lax.approx_max_k and approx_min_k may return the exact results, and do."""
+    size = ctx.avals_out[0].shape[reduction_dimension]
+    exact = partial(_approx_top_k, reduction_dimension=reduction_dimension, is_max_k=is_max_k, size=size)
+    return mlir.lower_fun(exact, multiple_results=True)(ctx, operand)
 
 
 def _allow_compilation_cache() -> None:
