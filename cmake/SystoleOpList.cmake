@@ -2,11 +2,11 @@
 #
 # Generates the C++ file that lists the definitions in the sources of a folder. The folder is the only list.
 #   graph  ops/<family>/<op>.cc     extern const OpDef op_<op>{...}  one or more      in namespace systole::ops
-#          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/op_def.h
+#          the file defines         std::span<const OpDef* const> all_op_defs()      of systole/graph/core/op_def.h
 #   hlo    ops/<opcode>.cc defines  extern const OpSemantics <opcode>_semantics;     in namespace systole::hlo::ops
 #          the file defines         std::span<const NamedSemantics> all_semantics()  of systole/hlo/semantics/op_semantics.h
 #   chlo   ops/<op>.cc defines      extern const Expand <op>_expansion;              in namespace systole::hlo::chlo::ops
-#          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/hlo/chlo/op_list.h
+#          the file defines         std::span<const NamedExpansion> expansion_files()  of systole/stablehlo/chlo/op_list.h
 #   layer  layers/<family>.cc      LayerClass <layer>_class();  one or more          in namespace systole::keras::layers
 #          the file defines         std::span<LayerClass (*const)()> layer_class_files()  of systole/keras/engine/layer_class.h
 #   kernel kernels/<kind>_kernels.cc  extern const HostKernelDef <op>_kernel{...}  one or more  in namespace systole::kernels
@@ -106,7 +106,8 @@ function(systole_optimizer_list out layer)
     endif()
   endforeach()
   if(layer STREQUAL "train")
-    configure_file("${PROJECT_SOURCE_DIR}/cmake/optimizers_header.h.in"
+    set(SYSTOLE_FOLDER "${folder}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/rules_header.h.in"
                    "${PROJECT_BINARY_DIR}/generated/include/${folder}/all.h" @ONLY)
   endif()
   set(SYSTOLE_ROWS "")
@@ -120,6 +121,37 @@ function(systole_optimizer_list out layer)
   list(LENGTH rules SYSTOLE_COUNT)
   set(generated "${PROJECT_BINARY_DIR}/generated/${layer}_optimizer_list.cc")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${layer}_optimizer_list.cc.in" "${generated}" @ONLY)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()
+
+# systole_rule_list(<out variable> <kind> FOLDER <folder> BASE <base>)
+#
+# Generates the C++ file that lists the rules (`struct <Rule> : <base>`) in the headers of a folder, and <folder>/all.h, which
+# includes them.
+#   <kind>  all_<kind>_defs()   of <folder>/<kind>_def.h, which has <base> and <Kind>Def
+function(systole_rule_list out kind)
+  cmake_parse_arguments(arg "" "FOLDER;BASE" "" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${arg_FOLDER}/*.h")
+  set(SYSTOLE_INCLUDES "")
+  set(SYSTOLE_ROWS "")
+  foreach(file IN LISTS files)
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" definitions REGEX "^struct [A-Za-z0-9]+ : ${arg_BASE}")
+    foreach(definition IN LISTS definitions)
+      if(definition MATCHES "^struct ([A-Za-z0-9]+) :")
+        string(APPEND SYSTOLE_ROWS "      &rules::${CMAKE_MATCH_1}::def,\n")
+      endif()
+    endforeach()
+    if(definitions)
+      string(APPEND SYSTOLE_INCLUDES "#include \"${file}\"\n")
+    endif()
+  endforeach()
+  set(SYSTOLE_FOLDER "${arg_FOLDER}")
+  set(SYSTOLE_KIND "${kind}")
+  string(REPLACE "Rule" "Def" SYSTOLE_DEF "${arg_BASE}")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/rules_header.h.in"
+                 "${PROJECT_BINARY_DIR}/generated/include/${arg_FOLDER}/all.h" @ONLY)
+  set(generated "${PROJECT_BINARY_DIR}/generated/${kind}_list.cc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/rule_list.cc.in" "${generated}" @ONLY)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 

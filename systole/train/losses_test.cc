@@ -1,5 +1,5 @@
 // Losses against values computed by hand, with every reduction and kind of weights.
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 
 #include <gmock/gmock.h>
 
@@ -10,6 +10,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/session/session.h"
 #include "systole/train/example_mask.h"
+#include "systole/train/testing/golden_rules.h"
 
 namespace systole {
 namespace {
@@ -120,6 +121,28 @@ TEST_F(LossesTest, have_their_values) {
   for (const auto& cases : {distance_cases(), entropy_cases()}) {
     for (const LossCase& c : cases) EXPECT_NEAR(evaluate(c.loss()), c.value, 1e-4) << c.name;
   }
+}
+
+TEST_F(LossesTest, have_tensorflows_numbers) {
+  for (const auto& [name, row] : testing::GoldenFolder::own().expected("losses").items()) {
+    SCOPED_TRACE(name);
+    const LossDef& def = testing::def_of(all_loss_defs(), name);
+    Tensor labels = testing::golden_tensor(row.at("labels"));
+    const Output loss = losses::weighted_loss(
+        def, testing::golden_values(def.arguments, row.at("config")),
+        def.labels == LossLabels::class_numbers ? cast(constant(labels), DType::s32)
+                                                : constant(labels),
+        testing::golden_tensor(row.at("predictions")),
+        {.weights = testing::golden_tensor(row.at("weights"))});
+    const auto value = row.at("value").get<double>();
+    EXPECT_NEAR(evaluate(loss), value, 2e-6 * std::max(1.0, std::abs(value)));
+  }
+  // Two weights that are not 0 for each example; TensorFlow 2.15's 1048.
+  EXPECT_EQ(evaluate(losses::mean_pairwise_squared_error(
+                {.labels = Tensor::of<float>({2, 3}, {1, 9, 2, -5, -2, 6}),
+                 .predictions = Tensor::of<float>({2, 3}, {4, 8, 12, 8, 1, 3}),
+                 .weights = Tensor::of<float>({2, 3}, {1, 0, 2, 3, 0, 1})})),
+            1048);
 }
 
 TEST_F(LossesTest, reductions_divide_by_what_they_say) {

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "systole/base/random.h"
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/functions/array_functions.h"
 #include "systole/keras/engine/fields.h"
 #include "systole/keras/engine/seed.h"
 
@@ -60,9 +60,7 @@ ClassTable<Initializer>::Make scaled(double scale, const char* mode, const char*
 // The Q of a QR decomposition of `a` [rows, columns], rows >= columns, row-major, with the signs
 // that make R's diagonal positive: modified Gram-Schmidt in f64, twice for orthogonality.
 void orthonormalize(std::vector<double>& a, int64_t rows, int64_t columns) {
-  const auto at = [&](int64_t r, int64_t c) -> double& {
-    return a[static_cast<size_t>(r * columns + c)];
-  };
+  const auto at = [&](int64_t r, int64_t c) -> double& { return a[r * columns + c]; };
   for (int64_t c = 0; c < columns; ++c) {
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t k = 0; k < c; ++k) {
@@ -87,8 +85,7 @@ Tensor orthonormal(const Tensor& values, double gain) {
   std::vector<double> a(in.size());
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
-      a[static_cast<size_t>(tall ? r * columns + c : c * rows + r)] =
-          in[static_cast<size_t>(r * columns + c)];
+      a[tall ? r * columns + c : c * rows + r] = in[r * columns + c];
     }
   }
   orthonormalize(a, tall ? rows : columns, tall ? columns : rows);
@@ -96,8 +93,7 @@ Tensor orthonormal(const Tensor& values, double gain) {
   const std::span<float> out = result.data<float>();
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
-      out[static_cast<size_t>(r * columns + c)] =
-          static_cast<float>(gain * a[static_cast<size_t>(tall ? r * columns + c : c * rows + r)]);
+      out[r * columns + c] = static_cast<float>(gain * a[tall ? r * columns + c : c * rows + r]);
     }
   }
   return result;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "systole/graph/api/initializers.h"
+#include "systole/graph/functions/initializers.h"
 #include "systole/keras/functions/configured.h"
 
 namespace systole::keras {

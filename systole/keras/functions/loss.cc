@@ -1,139 +1,161 @@
 #include "systole/keras/functions/loss.h"
 
+#include <cctype>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <utility>
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
-#include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/math_functions.h"
-#include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/nn_ops.h"
+#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 namespace {
 
-constexpr double kLossEpsilon = 1e-7;
-
-Output mean_last(const Output& x) { return reduce_mean(x, {.axis = -1}); }
-Output sum_last(const Output& x) { return reduce_sum(x, {.axis = -1}); }
-Output at_least_epsilon(const Output& x) { return maximum(x, kLossEpsilon); }
-Output clip_probability(const Output& p) {
-  return clip_by_value(p, kLossEpsilon, 1 - kLossEpsilon);
-}
-
-Output mean_squared_error(const Output& t, const Output& p) { return mean_last(square(p - t)); }
-Output mean_absolute_error(const Output& t, const Output& p) { return mean_last(abs(p - t)); }
-
-Output mean_absolute_percentage_error(const Output& t, const Output& p) {
-  return mean_last(abs((t - p) / at_least_epsilon(abs(t)))) * 100.0F;
-}
-
-Output mean_squared_logarithmic_error(const Output& t, const Output& p) {
-  return mean_last(square(log(at_least_epsilon(p) + 1.0F) - log(at_least_epsilon(t) + 1.0F)));
-}
-
-Output hinge_loss(const Output& t, const Output& p) {
-  return mean_last(maximum(1.0F - t * p, 0.0F));
-}
-Output squared_hinge(const Output& t, const Output& p) {
-  return mean_last(square(maximum(1.0F - t * p, 0.0F)));
-}
-Output categorical_hinge(const Output& t, const Output& p) {
-  const Output others = reduce_max((1.0F - t) * p, {.axis = -1});
-  return maximum(others - sum_last(t * p) + 1.0F, 0.0F);
-}
-
-Output logcosh(const Output& t, const Output& p) {
-  const Output d = p - t;
-  return mean_last(d + softplus(d * -2.0F) - 0.6931471805599453);
-}
-
-Output categorical_crossentropy(const Output& t, const Output& p) {
-  const Output normal = p / reduce_sum(p, {.axis = -1, .keepdims = true});
-  return negative(sum_last(t * log(clip_probability(normal))));
-}
-
-// Targets [.., 1] or [..] hold class numbers.
-Output sparse_categorical_crossentropy(const Output& t, const Output& p) {
-  const bool column = t.shape().rank() == p.shape().rank();
-  const Output labels = cast(column ? squeeze(t, {.axis = {-1}}) : t, DType::s32);
-  const Output logits = log(clip_probability(p));
-  return sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits});
-}
-
-Output binary_crossentropy(const Output& t, const Output& p) {
-  const Output clipped = clip_probability(p);
-  const Output z = log(clipped / (1.0F - clipped));
-  // max(z, 0) - z t + log(1 + exp(-|z|))
-  return mean_last(relu(z) - z * t + log1p(exp(negative(abs(z)))));
-}
-
-Output kullback_leibler_divergence(const Output& t, const Output& p) {
-  const Output target = clip_by_value(t, kLossEpsilon, 1.0F);
-  return sum_last(target * log(target / clip_by_value(p, kLossEpsilon, 1.0F)));
-}
-
-Output poisson(const Output& t, const Output& p) {
-  return mean_last(p - t * log(p + kLossEpsilon));
-}
-
-// Half the square of errors up to 1, the size less a half of others.
-Output huber(const Output& t, const Output& p) {
-  const Output error = abs(p - t);
-  const Output small = minimum(error, 1.0F);
-  return mean_last(small * (error - small * 0.5F));
-}
-
-Output cosine_proximity(const Output& t, const Output& p) {
-  const auto normal = [](const Output& x) {
-    return x * rsqrt(maximum(reduce_sum(square(x), {.axis = -1, .keepdims = true}), 1e-12));
-  };
-  return negative(sum_last(normal(t) * normal(p)));
-}
-
 struct NamedLoss {
   LossFn function;
   std::string full_name;
+  const LossDef* def = nullptr;  // null for a program's own
 };
+
+LossFn function_of(const LossDef& def, RuleValues arguments) {
+  return [&def, arguments = std::move(arguments)](const Output& t, const Output& p) {
+    return systole::losses::keras_loss(def, arguments, t, p);
+  };
+}
 
 std::map<std::string, NamedLoss>& loss_table() {
   static std::map<std::string, NamedLoss> rows = [] {
     std::map<std::string, NamedLoss> made;
-    const auto add = [&](const std::string& name, LossFn f,
-                         const std::vector<std::string>& aliases = {}) {
-      for (const std::string& alias : aliases) made[alias] = {f, name};
-      made[name] = {std::move(f), name};
-    };
-    add("mean_squared_error", mean_squared_error, {"mse", "MSE"});
-    add("mean_absolute_error", mean_absolute_error, {"mae", "MAE"});
-    add("mean_absolute_percentage_error", mean_absolute_percentage_error, {"mape", "MAPE"});
-    add("mean_squared_logarithmic_error", mean_squared_logarithmic_error, {"msle", "MSLE"});
-    add("hinge", hinge_loss);
-    add("squared_hinge", squared_hinge);
-    add("categorical_hinge", categorical_hinge);
-    add("logcosh", logcosh, {"log_cosh"});
-    add("huber", huber, {"huber_loss", "Huber"});
-    add("categorical_crossentropy", categorical_crossentropy);
-    add("sparse_categorical_crossentropy", sparse_categorical_crossentropy);
-    add("binary_crossentropy", binary_crossentropy);
-    add("kullback_leibler_divergence", kullback_leibler_divergence,
-        {"kld", "KLD", "kl_divergence"});
-    add("poisson", poisson);
-    add("cosine_proximity", cosine_proximity, {"cosine", "cosine_similarity"});
+    for (const LossDef* def : all_loss_defs()) {
+      if (def->keras_name.empty()) continue;
+      const std::string name(def->keras_name);
+      const NamedLoss row{function_of(*def, usual_values(def->arguments)), name, def};
+      made[name] = row;
+      std::istringstream aliases{std::string(def->keras_aliases)};
+      for (std::string alias; aliases >> alias;) made[alias] = row;
+    }
     return made;
   }();
   return rows;
 }
 
-}  // namespace
-
-LossSpec::LossSpec(const std::string& name) {
+const NamedLoss& find_loss(const std::string& name) {
   const auto it = loss_table().find(name);
   if (it == loss_table().end()) {
     throw not_found("Unknown loss function:{}{}", name, did_you_mean(name, loss_names()));
   }
-  function_ = it->second.function;
-  name_ = it->second.full_name;
+  return it->second;
+}
+
+// "BinaryCrossentropy"
+std::string class_of(const LossDef& def) {
+  if (!def.keras_class.empty()) return std::string(def.keras_class);
+  std::string name;
+  bool start = true;
+  for (const char c : def.keras_name) {
+    if (c != '_') name += start ? static_cast<char>(std::toupper(c)) : c;
+    start = c == '_';
+  }
+  return name;
+}
+
+std::string name_of_class(const std::string& class_name) {
+  for (const LossDef* def : all_loss_defs()) {
+    if (!def->keras_name.empty() && class_of(*def) == class_name) {
+      return std::string(def->keras_name);
+    }
+  }
+  return snake_case(class_name);
+}
+
+// Whether an argument that is not the loss's own says only what is so here.
+bool says_nothing(const std::string& key, const Json& value) {
+  static const std::set<std::string> kReductions = {"auto", "sum_over_batch_size"};
+  if (key == "name" || key == "fn" || key == "dtype" || value.is_null()) return true;
+  if (key == "reduction")
+    return value.is_string() && kReductions.contains(value.get<std::string>());
+  if (key == "axis") return value == -1;
+  return value == false || value == 0;
+}
+
+const RuleArgument* argument_of(const LossDef* def, const std::string& key) {
+  if (def == nullptr) return nullptr;
+  for (const RuleArgument& argument : def->arguments) {
+    if (argument.in_keras() && argument.name == key) return &argument;
+  }
+  return nullptr;
+}
+
+// The values of a loss object. Errors: UNIMPLEMENTED.
+RuleValues loss_values(const std::string& name, const LossDef* def, const Json& config) {
+  RuleValues values = def == nullptr ? RuleValues{} : usual_values(def->arguments);
+  for (const auto& [key, value] : config.items()) {
+    const RuleArgument* const argument = argument_of(def, key);
+    const bool fits = value.is_number() || value.is_boolean();
+    if (argument != nullptr && fits) {
+      values.set(key,
+                 value.is_boolean() ? static_cast<double>(value.get<bool>()) : value.get<double>());
+    } else if (!says_nothing(key, value)) {
+      throw unimplemented("loss {}: argument '{}', got {}, expected {}", name, key, value.dump(),
+                          argument != nullptr ? "a number" : "its default");
+    }
+  }
+  return values;
+}
+
+// The values that are not the defaults, as JSON; "" for none.
+std::string arguments_text(const LossDef& def, const RuleValues& values) {
+  Json used = Json::object();
+  for (const RuleArgument& argument : def.arguments) {
+    const std::string name(argument.name);
+    if (!argument.in_keras() || values.number(name) == argument.usual) continue;
+    if (argument.kind == RuleArgumentKind::flag) {
+      used[name] = values.flag(name);
+    } else {
+      used[name] = values.number(name);
+    }
+  }
+  return used.empty() ? "" : used.dump();
+}
+
+}  // namespace
+
+LossSpec::LossSpec(const std::string& name) {
+  const NamedLoss& found = find_loss(name);
+  function_ = found.function;
+  name_ = found.full_name;
+}
+
+LossSpec::LossSpec(const LossDef& def, const RuleValues& arguments)
+    : function_(function_of(def, arguments)),
+      name_(def.keras_name),
+      arguments_(arguments_text(def, arguments)) {}
+
+LossSpec loss_from_json(const Json& json) {
+  if (json.is_null()) return {};
+  if (json.is_string()) return json.get<std::string>();
+  if (!json.is_object() || !json.contains("class_name") || !json["class_name"].is_string()) {
+    throw invalid_argument("got {}, expected the name of a loss", json.dump());
+  }
+  const Json config = json.value("config", Json::object());
+  if (config.is_string()) return config.get<std::string>();  // of a function
+  const auto class_name = json["class_name"].get<std::string>();
+  // TensorFlow 2 wraps functions.
+  const std::string name = class_name == "LossFunctionWrapper"
+                               ? config.value("fn", config.value("name", ""))
+                               : name_of_class(class_name);
+  const NamedLoss& found = find_loss(name);
+  const RuleValues values = loss_values(found.full_name, found.def, config);
+  return found.def == nullptr ? LossSpec(name) : LossSpec(*found.def, values);
+}
+
+Json loss_to_json(const LossSpec& loss) {
+  if (loss.arguments().empty()) return loss.name();
+  return {{"class_name", class_of(*find_loss(loss.name()).def)},
+          {"config", Json::parse(loss.arguments())}};
 }
 
 void register_loss(const std::string& name, LossFn function) {

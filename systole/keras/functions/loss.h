@@ -1,4 +1,4 @@
-// Losses by name or as functions. (tf.keras.losses)
+// Losses by name, as objects or as functions. (tf.keras.losses)
 #pragma once
 
 #include <concepts>
@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/engine/json.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole::keras {
 
@@ -15,7 +16,8 @@ namespace systole::keras {
 // the last, over which the mean is taken.
 using LossFn = std::function<Output(const Output& y_true, const Output& y_pred)>;
 
-// "binary_crossentropy" or its alias, or a function. Short names ("mse") count as the long ones.
+// "binary_crossentropy" or its alias, losses::BinaryCrossentropy({.from_logits = true}), or a
+// function. Short names ("mse") count as the long ones. The losses stand in train/losses.
 class LossSpec {
  public:
   LossSpec() = default;  // the output is not trained
@@ -24,6 +26,7 @@ class LossSpec {
   LossSpec(const std::string& name);                           // NOLINT
   template <std::invocable<Output, Output> F>
   LossSpec(F function) : function_(std::move(function)) {}  // NOLINT
+  LossSpec(const LossDef& def, const RuleValues& arguments);
 
   explicit operator bool() const { return function_ != nullptr; }
   Output operator()(const Output& y_true, const Output& y_pred) const {
@@ -38,23 +41,30 @@ class LossSpec {
   bool sparse() const { return name_ == "sparse_categorical_crossentropy"; }
 
  private:
-  friend LossSpec loss_from_json(const Json& json);
-
   LossFn function_;
   std::string name_;
   std::string arguments_;
 };
 
 // The loss of a name, or of an object of TensorFlow 2 and Keras 3: {"class_name":
-// "BinaryCrossentropy", "config": {"from_logits": true, ...}}. Arguments: from_logits and
-// label_smoothing of the crossentropies, delta of Huber; "binary_labels" of Hinge and SquaredHinge:
-// targets that are all 0 or 1 stand for -1 and 1. Errors: NOT_FOUND as LossSpec(); UNIMPLEMENTED
-// for an argument with another meaning than its default.
+// "BinaryCrossentropy", "config": {"from_logits": true, ...}}, with the arguments of its class.
+// Errors: NOT_FOUND as LossSpec(); UNIMPLEMENTED for an argument with another meaning than its
+// default.
 LossSpec loss_from_json(const Json& json);
 // Returns the loss's name, or the object.
 Json loss_to_json(const LossSpec& loss);
 
 void register_loss(const std::string& name, LossFn function);
 std::vector<std::string> loss_names();
+
+namespace losses {
+
+template <class Rule>
+LossSpec LossClass<Rule>::operator()(const typename Rule::KerasOptions& options) const {
+  return {Rule::def,
+          values_of(options, Rule::kKerasMembers, Rule::def.arguments, RuleFronts::keras)};
+}
+
+}  // namespace losses
 
 }  // namespace systole::keras

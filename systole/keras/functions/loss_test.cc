@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "systole/base/testing/error_of.h"
@@ -12,6 +13,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/keras/testing/layer_checks.h"
 #include "systole/keras/testing/value_of.h"
+#include "systole/train/testing/golden_rules.h"
 
 namespace systole::keras {
 namespace {
@@ -131,7 +133,7 @@ std::vector<LossCase> class_losses() {
        [](const Row& t, const Row& p) {
          Row clipped;
          for (const double v : p) clipped.push_back(clipped_to(v, kEps, 1 - kEps));
-         return -std::log(clipped[static_cast<size_t>(t[0])] / sum_of(clipped));
+         return -std::log(clipped[t[0]] / sum_of(clipped));
        }},
       {{"binary_crossentropy"},
        Targets::fractions,
@@ -152,6 +154,32 @@ std::vector<LossCase> class_losses() {
            sum += v * std::log(v / clipped_to(p[i], kEps, 1));
          }
          return sum;
+       }},
+  };
+}
+
+std::vector<LossCase> focal_losses() {
+  return {
+      {{"binary_focal_crossentropy"},
+       Targets::fractions,
+       true,
+       [](const Row& t, const Row& p) {
+         return mean_over(t, p, [](double target, double given) {
+           const double v = clipped_to(given, kEps, 1 - kEps);
+           const double right = target * given + (1 - target) * (1 - given);
+           return std::pow(1 - right, 2) * (-target * std::log(v) - (1 - target) * std::log(1 - v));
+         });
+       }},
+      {{"categorical_focal_crossentropy"},
+       Targets::one_hot,
+       true,
+       [](const Row& t, const Row& p) {
+         double loss = 0;
+         for (size_t i = 0; i < t.size(); ++i) {
+           const double v = clipped_to(p[i] / sum_of(p), kEps, 1 - kEps);
+           loss -= 0.25 * std::pow(1 - v, 2) * t[i] * std::log(v);
+         }
+         return loss;
        }},
   };
 }
@@ -205,6 +233,7 @@ Row example_row(const Tensor& t, int64_t row) {
 TEST(LossTest, AllLossesComputeTheirFormulas) {
   std::vector<LossCase> rows = regression_losses();
   std::ranges::move(class_losses(), std::back_inserter(rows));
+  std::ranges::move(focal_losses(), std::back_inserter(rows));
   std::set<std::string> tested;
   for (const LossCase& row : rows) {
     const Tensor t = targets_of(row.targets);
@@ -224,6 +253,43 @@ TEST(LossTest, AllLossesComputeTheirFormulas) {
   for (const std::string& name : all) {
     EXPECT_TRUE(tested.contains(name) || name.starts_with("test_")) << name;
   }
+}
+
+// Objects of Keras 2.15, with their arguments.
+TEST(LossTest, ObjectsHaveKerasNumbers) {
+  std::set<std::string> tested;
+  for (const auto& [key, row] :
+       systole::testing::GoldenFolder::own().expected("keras_losses").items()) {
+    SCOPED_TRACE(key);
+    const LossSpec loss =
+        loss_from_json({{"class_name", row.at("class_name")}, {"config", row.at("config")}});
+    tested.insert(loss.name());
+    const Tensor t = systole::testing::golden_tensor(row.at("labels"));
+    const Tensor p = systole::testing::golden_tensor(row.at("predictions"));
+    systole::testing::expect_golden_values(value_of([&] { return loss(constant(t), constant(p)); }),
+                                           row.at("values"), 5e-6);
+    // What is written is read again.
+    EXPECT_EQ(loss_to_json(loss_from_json(loss_to_json(loss))), loss_to_json(loss));
+    EXPECT_EQ(loss_from_json(loss_to_json(loss)).arguments(), loss.arguments());
+  }
+  for (const LossDef* def : all_loss_defs()) {
+    if (def->keras_name.empty()) continue;
+    EXPECT_TRUE(tested.contains(std::string(def->keras_name))) << def->name << " has no row";
+  }
+}
+
+TEST(LossTest, ClassesTakeArguments) {
+  EXPECT_EQ(losses::Huber().arguments(), "");
+  EXPECT_EQ(losses::Huber({.delta = 2}).arguments(), R"({"delta":2.0})");
+  EXPECT_EQ(losses::BinaryCrossentropy({.from_logits = true}).arguments(),
+            R"({"from_logits":true})");
+  EXPECT_EQ(loss_to_json(losses::BinaryFocalCrossentropy({.gamma = 3})),
+            Json::parse(R"({"class_name": "BinaryFocalCrossentropy", "config": {"gamma": 3.0}})"));
+  EXPECT_EQ(losses::KLDivergence().name(), "kullback_leibler_divergence");
+  EXPECT_THAT(error_of([] {
+                loss_from_json({{"class_name", "Huber"}, {"config", {{"delta", "one"}}}});
+              }),
+              HasSubstr("loss huber: argument 'delta', got \"one\", expected a number"));
 }
 
 // Probabilities of exactly 0 and 1 are moved into the open interval.

@@ -50,7 +50,7 @@ TEST(MetricTest, AccuraciesCountWhatIsRight) {
   std::vector<double> top_2;
   for (int64_t n = 0; n < kExamples; ++n) {
     const size_t label = argmax_of(one_hot, n);
-    index.data<float>()[static_cast<size_t>(n)] = static_cast<float>(label);
+    index.data<float>()[n] = static_cast<float>(label);
     right.push_back(argmax_of(p, n) == label ? 1 : 0);
     top_5.push_back(rank_of(p, n, label) < 5 ? 1 : 0);
     top_2.push_back(rank_of(p, n, label) < 2 ? 1 : 0);

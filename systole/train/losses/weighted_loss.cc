@@ -1,7 +1,9 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/example_mask.h"
-#include "systole/train/losses/common.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole::losses {
 namespace {
@@ -44,24 +46,6 @@ Output reduce(const Output& losses, const Output& weights, Reduction reduction) 
 }
 
 }  // namespace
-
-Pair resolve_pair(std::string_view loss, const Input& labels, const Input& predictions) {
-  const Output p = cast(resolve(loss, predictions, DType::f32), DType::f32);
-  const Output l = cast(resolve(loss, labels, DType::f32), DType::f32);
-  if (!l.shape().compatible_with(p.shape())) {
-    throw at_line(invalid_argument("{}: labels and predictions, got {} and {}, expected one shape",
-                                   loss, l.type(), p.type()),
-                  predictions.where());
-  }
-  return {l, p};
-}
-
-void check_label_smoothing(std::string_view loss, const Input& at, double smoothing) {
-  if (smoothing >= 0 && smoothing <= 1) return;
-  throw at_line(
-      invalid_argument("{}: label_smoothing, got {}, expected a number in [0, 1]", loss, smoothing),
-      at.where());
-}
 
 Output compute_weighted_loss(const Input& losses, const WeightedLossOptions& options) {
   const CompositionScope scope(losses, options.scope, "weighted_loss");

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/train/metrics.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
+#include "systole/train/metrics/metrics.h"
 
 namespace systole::metrics {
 

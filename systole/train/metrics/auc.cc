@@ -12,7 +12,7 @@ Tensor thresholds_of(int64_t n) {
   Tensor thresholds(DType::f32, {n, 1});
   const auto values = thresholds.data<float>();
   for (int64_t i = 0; i < n; ++i) {
-    values[static_cast<size_t>(i)] = static_cast<float>(i) / static_cast<float>(n - 1);
+    values[i] = static_cast<float>(i) / static_cast<float>(n - 1);
   }
   values.front() = -1e-7F;
   values.back() = 1.0F + 1e-7F;

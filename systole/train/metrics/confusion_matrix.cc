@@ -1,8 +1,8 @@
 // Metrics computed from a confusion matrix.
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/math_functions.h"
 #include "systole/train/metrics/accumulate.h"
 
 namespace systole::metrics {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole {
 

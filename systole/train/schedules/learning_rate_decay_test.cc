@@ -1,5 +1,5 @@
 // Schedules against their formulas on doubles.
-#include "systole/train/learning_rate_decay.h"
+#include "systole/train/schedules/learning_rate_decay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numbers>
+#include <set>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/session/session.h"
+#include "systole/train/testing/golden_rules.h"
 
 namespace systole {
 namespace {
@@ -88,33 +89,27 @@ TEST_P(ScheduleTest, FollowsItsFormula) {
 INSTANTIATE_TEST_SUITE_P(All, ScheduleTest, ::testing::ValuesIn(schedule_cases()),
                          [](const auto& info) { return info.param.name; });
 
-// By name, with the defaults of the functions.
-TEST(ScheduleDefs, MakeTheFunctions) {
-  Graph graph;
-  const GraphScope scope(graph);
-  const Output step = constant(int64_t{15});
-  const std::map<std::string, Output, std::less<>> wanted = {
-      {"exponential_decay", exponential_decay(0.5, step, 10, 0.25)},
-      {"natural_exp_decay", natural_exp_decay(0.5, step, 10, 0.25)},
-      {"inverse_time_decay", inverse_time_decay(0.5, step, 10, 0.25)},
-      {"piecewise_constant", piecewise_constant(step, {10, 20}, {3.0, 2.0, 1.0})},
-      {"polynomial_decay", polynomial_decay(0.5, step, 10)},
-      {"cosine_decay", cosine_decay(0.5, step, 10)}};
-  Session session("", {.graph = &graph});
-  for (const ScheduleDef& def : schedule_defs()) {
-    SCOPED_TRACE(def.name);
-    ScheduleValues given = {{{"learning_rate", {0.5}},
-                             {"decay_steps", {10}},
-                             {"decay_rate", {0.25}},
-                             {"boundaries", {10, 20}},
-                             {"values", {3, 2, 1}}}};
-    for (const ScheduleArgument& argument : def.arguments) {
-      if (argument.usual) given.values[std::string(argument.name)] = {*argument.usual};
+TEST(ScheduleDefs, HaveTensorFlowsNumbers) {
+  std::set<std::string_view> tested = {"piecewise_constant"};  // above
+  for (const auto& [key, row] : testing::GoldenFolder::own().expected("schedules").items()) {
+    SCOPED_TRACE(key);
+    const auto name = row.at("name").get<std::string>();
+    const ScheduleDef& def = testing::def_of(all_schedule_defs(), name);
+    tested.insert(def.name);
+    Graph graph;
+    const GraphScope scope(graph);
+    const Output step = placeholder(DType::s64, {});
+    const Output rate = def.make(testing::golden_values(def.arguments, row.at("config")), step);
+    Session session("", {.graph = &graph});
+    for (size_t i = 0; i < row.at("steps").size(); ++i) {
+      const Tensor at(row.at("steps")[i].get<int64_t>());
+      EXPECT_NEAR(session.run(rate, {{step, at}}).item<float>(), row.at("rates")[i].get<double>(),
+                  2e-6)
+          << "step " << i;
     }
-    const auto it = wanted.find(def.name);
-    ASSERT_NE(it, wanted.end()) << "give it a row";
-    EXPECT_EQ(session.run(def.make(given, step)).item<float>(),
-              session.run(it->second).item<float>());
+  }
+  for (const ScheduleDef* def : all_schedule_defs()) {
+    EXPECT_TRUE(tested.contains(def->name)) << def->name << " has no row";
   }
 }
 
