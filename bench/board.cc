@@ -11,7 +11,7 @@
 #include "bench/figures.h"
 #include "bench/plain_read.h"
 #include "systole/io/events/event_writer.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace bench {
 namespace {

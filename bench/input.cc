@@ -5,7 +5,7 @@
 
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/tables/idx.h"

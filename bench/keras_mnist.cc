@@ -11,7 +11,7 @@
 #include "bench/figures.h"
 #include "bench/mnist_files.h"
 #include "bench/mnist_train.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/tables/idx.h"
 #include "systole/keras/keras.h"
 #include "systole/keras/tpu/keras_support.h"

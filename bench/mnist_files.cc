@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "systole/base/random.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/tables/idx.h"
@@ -49,7 +49,7 @@ struct Folder {
       st::ExampleBuilder example;
       example.bytes("image_raw", {std::string_view(static_cast<const char*>(pixels.raw()),
                                                    static_cast<size_t>(pixels.byte_size()))});
-      example.int64("label", {int64_t{y.data<uint8_t>()[static_cast<size_t>(i)]}});
+      example.int64("label", {int64_t{y.data<uint8_t>()[i]}});
       writer.write(example.serialize());
     }
     writer.close();

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/wire/crc32c.h"
 
 namespace bench {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "bench/figures.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace bench {
 namespace {

@@ -17,9 +17,9 @@
 #include "bench/iris.h"
 #include "systole/runtime/registry.h"
 #include "systole/systole.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/session_main.h"
 #include "systole/worker/session_template.h"
-#include "systole/worker/worker_server.h"
 
 namespace bench {
 namespace {

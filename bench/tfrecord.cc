@@ -8,7 +8,7 @@
 
 #include "bench/figures.h"
 #include "bench/plain_read.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace bench {
 namespace {

@@ -89,7 +89,7 @@ void run(const Flags& flags) {
     const auto label = static_cast<size_t>(y_test.as_double(i));
     std::printf("%s (%.0f%%), label %s\n",
                 fashion_mnist::class_names().at(static_cast<size_t>(best)).c_str(),
-                100 * static_cast<double>(scores[static_cast<size_t>(best)]),
+                100 * static_cast<double>(scores[best]),
                 fashion_mnist::class_names().at(label).c_str());
   }
   examples::print_best(history, "val_sparse_categorical_accuracy");

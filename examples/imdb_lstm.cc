@@ -78,7 +78,7 @@ void run(const Flags& flags) {
   const auto y_pred = cpu_model.predict(testing.x[0].slice(0, 6));
   const auto word_index = imdb::get_word_index({.data_dir = flags.keras.data_dir});
   for (int64_t i = 0; i < y_pred.dim(0); ++i) {
-    const std::string review = imdb::decode_review(test.x[static_cast<size_t>(i)], word_index);
+    const std::string review = imdb::decode_review(test.x[i], word_index);
     std::printf("%.3f, label %d: %s\n", y_pred.as_double(i),
                 static_cast<int>(testing.y[0].as_double(i)), review.substr(0, 70).c_str());
   }

@@ -85,8 +85,8 @@ void predict(st::TPUEstimator& estimator, const examples::Digits& test, int64_t 
          return dataset_of(test).take(shown).batch(params["batch_size"]);
        })) {
     const auto guess = prediction["classes"].leaf().item<int32_t>();
-    right += guess == test.labels.data<int32_t>()[static_cast<size_t>(at)];
-    guesses.data<int32_t>()[static_cast<size_t>(at++)] = guess;
+    right += guess == test.labels.data<int32_t>()[at];
+    guesses.data<int32_t>()[at++] = guess;
   }
   const st::Tensor sheet =
       examples::guess_sheet(test.images.slice(0, shown), test.labels.slice(0, shown), guesses, 12);
@@ -102,8 +102,7 @@ void serve(const std::string& directory, const examples::Digits& test) {
   const auto digit = answer.at("classes").item<int32_t>();
   std::printf(
       "Served from the export: the first test digit is %d with probability %.4f (truth: %d)\n",
-      digit, answer.at("probabilities").data<float>()[static_cast<size_t>(digit)],
-      test.labels.data<int32_t>()[0]);
+      digit, answer.at("probabilities").data<float>()[digit], test.labels.data<int32_t>()[0]);
 }
 
 void train(st::TPUEstimator& estimator, const examples::Digits& digits, const Flags& flags) {

@@ -134,14 +134,13 @@ void predict(const Flags& flags) {
     for (int64_t row = 0; row < batch_size; ++row) {
       const int32_t code =
           choice(next_probits.data<float>().subspan(static_cast<size_t>(row) * 256, 256), random);
-      next.data<int32_t>()[static_cast<size_t>(row)] = code;
-      texts[static_cast<size_t>(row)] += static_cast<char>(code);
+      next.data<int32_t>()[row] = code;
+      texts[row] += static_cast<char>(code);
     }
     last_word = next;
   }
   for (int64_t row = 0; row < batch_size; ++row) {
-    std::printf("PREDICTION %d\n\n%s\n\n", static_cast<int>(row),
-                texts[static_cast<size_t>(row)].c_str());
+    std::printf("PREDICTION %d\n\n%s\n\n", static_cast<int>(row), texts[row].c_str());
   }
 }
 

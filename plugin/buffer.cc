@@ -3,6 +3,7 @@
 #include "plugin/error.h"
 #include "plugin/functions.h"
 #include "plugin/objects.h"
+#include "systole/base/mutex.h"
 #include "systole/pjrt_abi/element_type.h"
 
 namespace systole::plugin {
@@ -13,7 +14,7 @@ constexpr int kMaxRank = 64;
 // Row-major order of every rank: the last `rank` elements are rank - 1, ..., 0.
 constexpr std::array<int64_t, kMaxRank> kDescending = [] {
   std::array<int64_t, kMaxRank> order{};
-  for (int i = 0; i < kMaxRank; ++i) order[static_cast<size_t>(i)] = kMaxRank - 1 - i;
+  for (int i = 0; i < kMaxRank; ++i) order[i] = kMaxRank - 1 - i;
   return order;
 }();
 
@@ -28,12 +29,15 @@ PJRT_Buffer* make_buffer(PJRT_Client* client, PJRT_Device* device, TensorType ty
   buffer->device = device;
   buffer->type = std::move(type);
   buffer->slice = slice;
-  buffer->array = std::move(array);
+  {
+    const systole::MutexLock lock(buffer->mutex);
+    buffer->array = std::move(array);
+  }
   return buffer.release();
 }
 
 std::shared_ptr<runtime::Buffer> array_of(const PJRT_Buffer& buffer) {
-  const std::lock_guard lock(buffer.mutex);
+  const systole::MutexLock lock(buffer.mutex);
   if (buffer.array != nullptr) return buffer.array;
   throw failed_precondition("systole plugin: a buffer of {} was deleted or donated", buffer.type);
 }
@@ -110,14 +114,14 @@ PJRT_Error* buffer_memory(PJRT_Buffer_Memory_Args* args) {
 
 PJRT_Error* buffer_delete(PJRT_Buffer_Delete_Args* args) {
   return run("PJRT_Buffer_Delete", args, [](PJRT_Buffer_Delete_Args& a) {
-    const std::lock_guard lock(a.buffer->mutex);
+    const systole::MutexLock lock(a.buffer->mutex);
     a.buffer->array.reset();
   });
 }
 
 PJRT_Error* buffer_is_deleted(PJRT_Buffer_IsDeleted_Args* args) {
   return run("PJRT_Buffer_IsDeleted", args, [](PJRT_Buffer_IsDeleted_Args& a) {
-    const std::lock_guard lock(a.buffer->mutex);
+    const systole::MutexLock lock(a.buffer->mutex);
     a.is_deleted = a.buffer->array == nullptr;
   });
 }

@@ -37,7 +37,7 @@ std::unique_ptr<PJRT_Client> make_client(const BackendChoice& choice) {
 
 PJRT_Device* find_device(const PJRT_Client& client, int id) {
   if (id >= 0 && static_cast<size_t>(id) < client.devices.size()) {
-    return client.devices[static_cast<size_t>(id)];
+    return client.devices[id];
   }
   throw invalid_argument("systole plugin: device id, got {}, expected 0 to {}", id,
                          client.devices.size() - 1);

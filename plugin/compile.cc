@@ -2,9 +2,9 @@
 
 #include "plugin/objects.h"
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/pjrt_abi/element_type.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::plugin {
 namespace {
@@ -51,13 +51,12 @@ void describe_interface(Program& program, const hlo::Module& module) {
   program.aliased_parameter.assign(main.results().size(), -1);
   program.donated.assign(static_cast<size_t>(main.num_parameters()), false);
   for (const auto& [parameter, result] : module.aliases) {
-    program.aliased_parameter[static_cast<size_t>(result)] = parameter;
-    program.donated[static_cast<size_t>(parameter)] = true;
+    program.aliased_parameter[result] = parameter;
+    program.donated[parameter] = true;
   }
   for (int p = 0; p < main.num_parameters(); ++p) {
     program.parameters.push_back(main.parameter(p).type().storage());
-    program.donors.push_back(program.donated[static_cast<size_t>(p)] ||
-                             has_flag(main, p, "jax.buffer_donor"));
+    program.donors.push_back(program.donated[p] || has_flag(main, p, "jax.buffer_donor"));
   }
   for (const hlo::Value& result : main.results()) {
     program.results.push_back(result.type().storage());
@@ -104,15 +103,18 @@ PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled) {
   for (int replica = 0; replica < options.num_replicas; ++replica) {
     int id = replica % static_cast<int>(client->devices.size());
     if (!options.device_assignment.empty()) {
-      id = options.device_assignment[static_cast<size_t>(replica)];
+      id = options.device_assignment[replica];
     } else if (options.num_replicas == 1 && !options.portable && options.device_ordinal > 0) {
       id = options.device_ordinal;
     }
-    loaded->devices.push_back(client->devices[static_cast<size_t>(id)]);
+    loaded->devices.push_back(client->devices[id]);
     loaded->logical_ids.push_back({.replica = replica, .partition = 0});
   }
   loaded->program = std::move(compiled.program);
-  loaded->executable = std::move(compiled.executable);
+  {
+    const systole::MutexLock lock(loaded->mutex);
+    loaded->executable = std::move(compiled.executable);
+  }
   return loaded.release();
 }
 

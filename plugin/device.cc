@@ -4,6 +4,7 @@
 #include "plugin/error.h"
 #include "plugin/functions.h"
 #include "plugin/objects.h"
+#include "systole/base/mutex.h"
 
 namespace systole::plugin {
 namespace {
@@ -15,7 +16,7 @@ constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {
     .instance_struct_size = sizeof(DeviceMemory),
     .get_user_data = [](PJRT_Memory* memory, const void* key) -> void* {
       auto& self = *static_cast<DeviceMemory*>(memory);
-      const std::lock_guard lock(self.mutex);
+      const systole::MutexLock lock(self.mutex);
       const auto entry = self.user_data.find(key);
       return entry == self.user_data.end() ? nullptr : entry->second.first;
     },
@@ -24,7 +25,7 @@ constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {
           auto& self = *static_cast<DeviceMemory*>(memory);
           std::pair<void*, void (*)(void*)> before{};
           {
-            const std::lock_guard lock(self.mutex);
+            const systole::MutexLock lock(self.mutex);
             before = std::exchange(self.user_data[key], {data, destructor});
           }
           if (before.second != nullptr) before.second(before.first);

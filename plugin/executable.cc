@@ -4,8 +4,8 @@
 #include "plugin/error.h"
 #include "plugin/functions.h"
 #include "plugin/objects.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/runtime/serialized_program.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::plugin {
 namespace {

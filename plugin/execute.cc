@@ -4,6 +4,7 @@
 #include "plugin/error.h"
 #include "plugin/functions.h"
 #include "plugin/objects.h"
+#include "systole/base/mutex.h"
 
 namespace systole::plugin {
 namespace {
@@ -42,7 +43,7 @@ class Column {
     int64_t holders = 1;  // array_
     for (const PJRT_Buffer* buffer : buffers_) {
       if (buffer->external_references > 0) return false;
-      const std::lock_guard lock(buffer->mutex);
+      const systole::MutexLock lock(buffer->mutex);
       if (buffer->array == array_) ++holders;
     }
     return array_.use_count() == holders;
@@ -80,6 +81,12 @@ PJRT_ExecuteOptions read_options(const PJRT_ExecuteOptions* given) {
   return options;
 }
 
+// Clients have no buffers for tokens before a program has returned one: they pass an empty array.
+bool fits_parameter(const TensorType& type, const TensorType& parameter) {
+  return type == parameter ||
+         (parameter.dtype == DType::token && type == TensorType{DType::pred, Shape({0})});
+}
+
 void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
   const Program& program = *args.executable->program;
   if (args.num_args != program.parameters.size()) {
@@ -99,7 +106,7 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
                                program.name);
       }
       const PJRT_Buffer& buffer = *args.argument_lists[d][p];
-      if (buffer.type == program.parameters[p]) continue;
+      if (fits_parameter(buffer.type, program.parameters[p])) continue;
       throw invalid_argument("{}: argument {} of '{}', got {}, expected {}", kExecute, p,
                              program.name, buffer.type, program.parameters[p]);
     }
@@ -107,7 +114,7 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
 }
 
 std::shared_ptr<runtime::Executable> executable_of(const PJRT_LoadedExecutable& loaded) {
-  const std::lock_guard lock(loaded.mutex);
+  const systole::MutexLock lock(loaded.mutex);
   if (loaded.executable != nullptr) return loaded.executable;
   throw failed_precondition("{}: '{}' was deleted", kExecute, loaded.program->name);
 }
@@ -127,8 +134,8 @@ class Call {
     new_buffers_.resize(program_.results.size());
     for (size_t k = 0; k < new_buffers_.size(); ++k) {
       const int parameter = program_.aliased_parameter[k];
-      const bool in_place = parameter >= 0 && arguments_[static_cast<size_t>(parameter)].donate;
-      if (in_place) arrays_[k] = columns_[static_cast<size_t>(parameter)].array();
+      const bool in_place = parameter >= 0 && arguments_[parameter].donate;
+      if (in_place) arrays_[k] = columns_[parameter].array();
       results_.push_back({.device = in_place ? nullptr : &new_buffers_[k]});
     }
   }
@@ -200,7 +207,7 @@ class Call {
     for (size_t p = 0; p < columns_.size(); ++p) {
       if (!program_.donors[p] || !is_donatable(p)) continue;
       for (PJRT_Buffer* const buffer : columns_[p].buffers()) {
-        const std::lock_guard lock(buffer->mutex);
+        const systole::MutexLock lock(buffer->mutex);
         buffer->array.reset();
       }
     }

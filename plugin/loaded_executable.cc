@@ -39,14 +39,14 @@ PJRT_Error* loaded_executable_addressable_device_logical_ids(
 PJRT_Error* loaded_executable_delete(PJRT_LoadedExecutable_Delete_Args* args) {
   return run("PJRT_LoadedExecutable_Delete", args, [](PJRT_LoadedExecutable_Delete_Args& a) {
     std::shared_ptr<runtime::Executable> last;  // destroyed without the lock
-    const std::lock_guard lock(a.executable->mutex);
+    const systole::MutexLock lock(a.executable->mutex);
     last.swap(a.executable->executable);
   });
 }
 
 PJRT_Error* loaded_executable_is_deleted(PJRT_LoadedExecutable_IsDeleted_Args* args) {
   return run("PJRT_LoadedExecutable_IsDeleted", args, [](PJRT_LoadedExecutable_IsDeleted_Args& a) {
-    const std::lock_guard lock(a.executable->mutex);
+    const systole::MutexLock lock(a.executable->mutex);
     a.is_deleted = a.executable->executable == nullptr;
   });
 }
@@ -80,3 +80,5 @@ PJRT_Error* loaded_executable_get_device_assignment(
 }
 
 }  // namespace systole::plugin
+
+#include "systole/base/mutex.h"

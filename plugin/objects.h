@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/pjrt_abi/compile_options.h"
 #include "systole/pjrt_abi/pjrt_c_api.h"
@@ -87,8 +87,8 @@ struct DeviceMemory : PJRT_Memory {
   std::string debug_string;
   std::string text;
   // Values that the caller keeps with the memory, by key, each with its destructor.
-  std::mutex mutex;
-  std::map<const void*, std::pair<void*, void (*)(void*)>> user_data;  // guarded by mutex
+  systole::Mutex mutex;
+  std::map<const void*, std::pair<void*, void (*)(void*)>> user_data SYSTOLE_GUARDED_BY(mutex);
 
   ~DeviceMemory();
 };
@@ -129,9 +129,9 @@ struct PJRT_LoadedExecutable {
   std::vector<PJRT_Device*> devices;  // by replica
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
 
-  mutable std::mutex mutex;
+  mutable systole::Mutex mutex;
   // Null once it is deleted; guarded by mutex. An execution keeps it alive.
-  std::shared_ptr<systole::runtime::Executable> executable;
+  std::shared_ptr<systole::runtime::Executable> executable SYSTOLE_GUARDED_BY(mutex);
 };
 
 // An array on one device: a buffer of the runtime, or the slice of one replica of an array that the
@@ -142,8 +142,9 @@ struct PJRT_Buffer {
   systole::TensorType type;
   int slice = -1;  // -1: the whole array
 
-  mutable std::mutex mutex;
-  std::shared_ptr<systole::runtime::Buffer> array;  // null once it is deleted; guarded by mutex
+  mutable systole::Mutex mutex;
+  std::shared_ptr<systole::runtime::Buffer> array
+      SYSTOLE_GUARDED_BY(mutex);  // null once it is deleted
   std::atomic<int> external_references = 0;
 };
 

@@ -67,11 +67,11 @@ std::vector<int64_t> strides_of(std::string_view function, const PJRT_Buffer_Mem
   int64_t stride = size_of(type.dtype);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t axis = layout.tiled.minor_to_major[i];
-    if (axis < 0 || static_cast<size_t>(axis) >= rank || strides[static_cast<size_t>(axis)] != 0) {
+    if (axis < 0 || static_cast<size_t>(axis) >= rank || strides[axis] != 0) {
       throw invalid_argument("{}: layout, got axis {} among {}, expected each once", function, axis,
                              rank);
     }
-    strides[static_cast<size_t>(axis)] = stride;
+    strides[axis] = stride;
     stride *= std::max<int64_t>(type.shape[static_cast<int>(axis)], 1);
   }
   return strides;

@@ -8,19 +8,19 @@
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
 #include "systole/estimator/estimator.h"
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/debugging_ops.h"
 #include "systole/graph/api/io_ops.h"
-#include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/api/parsing_ops.h"
-#include "systole/graph/api/positional_arguments.h"
 #include "systole/graph/api/tpu_ops.h"
-#include "systole/graph/api/tpu_replicate.h"
-#include "systole/graph/api/variable_scope.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/math_functions.h"
+#include "systole/graph/functions/nn_functions.h"
+#include "systole/graph/functions/positional_arguments.h"
+#include "systole/graph/functions/tpu_replicate.h"
+#include "systole/graph/functions/variable_scope.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/session/graph_def/graph_def.h"
@@ -28,7 +28,6 @@
 #include "systole/train/checkpoint_utils.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
-#include "systole/train/learning_rate_decay.h"
 #include "systole/train/loop/hooks.h"
 #include "systole/train/loop/monitored_session.h"
 #include "systole/train/loop/summary_saver_hook.h"
@@ -101,26 +100,20 @@ using systole::xw_plus_b;
 using systole::zero_fraction;
 }  // namespace nn
 
-// tf.train: the optimizers stand in graph/optimizers.
+// tf.train: the optimizers stand in graph/optimizers, the schedules in train/schedules.
 namespace train {
 using systole::CheckpointSaverHook;
-using systole::cosine_decay;
-using systole::exponential_decay;
 using systole::ExponentialMovingAverage;
 using systole::FinalOpsHook;
 using systole::get_global_step;
 using systole::get_or_create_global_step;
 using systole::init_from_checkpoint;
-using systole::inverse_time_decay;
 using systole::latest_checkpoint;
 using systole::LoggingTensorHook;
 using systole::MonitoredSession;
 using systole::MonitoredTrainingSession;
 using systole::NanTensorHook;
-using systole::natural_exp_decay;
 using systole::Optimizer;
-using systole::piecewise_constant;
-using systole::polynomial_decay;
 using systole::Saver;
 using systole::Scaffold;
 using systole::SessionRunHook;

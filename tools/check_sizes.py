@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks sizes and textual rules of C++ files: at most 800 lines per file and 60 per function, headers with `#pragma once`
-and without `using namespace`.
+and without `using namespace`, one door for files.
 
 To find functions, comments and literals are blanked and braces are matched. A `{` opens a function if the text before it,
 back to the last `;`, `{`, `}` or label, has a parameter list, no `=` outside it, and is no control statement, namespace or
@@ -16,6 +16,21 @@ MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 60
 TABLES = ("_cases.cc",)  # test tables: a function that returns rows and does nothing else
 
+# Files are opened by FileSystem (base/file_system.h), or by open_file() (base/open_file.h) where a descriptor is needed. Free
+# are tests, the files of the kernel (lines that name /proc, /sys or /dev), and these:
+DOOR = re.compile(r"\bstd::(?:basic_)?[io]?fstream\b|\b(?:std::)?fopen\(|(?<![\w:])::open(?:at)?\(")
+DOOR_FOLDERS = ("systole/", "apps/", "plugin/")
+BEHIND_THE_DOOR = {
+    "systole/base/open_file.cc": "open_file() itself",
+    "systole/base/available_cpus.cc": "cgroup files of the kernel, in folders that tests give",
+    "systole/runtime/memory.cc": "cgroup files of the kernel",
+    "systole/io/local/local_file_system.cc": "opens folders, to sync them",
+    "apps/board/inside_files.cc": "names a file first, and opens it only inside the log folder",
+    "apps/systole/data/convert_command.cc": "locks a folder",
+    "systole/worker/session_process.cc": "a file of a process in /proc",
+    "apps/systole/train/profile_process.cc": "files of a process in /proc",
+}
+
 LITERALS = re.compile(r'''//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+\'''',
                       re.S)
 NOT_FUNCTION = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+|export\s+)?"
@@ -30,7 +45,7 @@ def blank(text):
 
 def opens_function(head):
     """Returns whether a `{` after `head`, outside any function, opens the body of a function or a lambda."""
-    head = re.sub(r"^\s*(?:#[^\n]*\n\s*)+", "", head)
+    head = re.sub(r"^\s*(?:#(?:\\\n|[^\n])*\n\s*)+", "", head)
     if re.search(r"\[[^\[\]]*\]\s*(?:\([^{}]*\)\s*)?(?:mutable\s*)?(?:noexcept\s*)?(?:->[^{}=]*)?$", head):
         return True  # a lambda
     if NOT_FUNCTION.match(head) or "(" not in head:
@@ -64,9 +79,19 @@ def functions(text):
     return found
 
 
+def check_door(path, text):
+    """Returns the problems of files that are opened elsewhere than in the places that may."""
+    if not path.startswith(DOOR_FOLDERS) or path.endswith("_test.cc") or "/testing/" in path or path in BEHIND_THE_DOOR:
+        return []
+    lines = zip(blank(text).split("\n"), text.split("\n"))
+    return [f"{path}:{number}: {DOOR.search(line).group()}, expected FileSystem or open_file()"
+            for number, (line, raw) in enumerate(lines, 1)
+            if DOOR.search(line) and not re.search(r'"/(?:proc|sys|dev)/', raw)]
+
+
 def check_text(path, text):
     """Returns the problems of one file."""
-    problems = []
+    problems = check_door(path, text)
     lines = text.count("\n")
     if lines > MAX_FILE_LINES and not path.endswith(".def"):
         problems.append(f"{path}: {lines} lines, expected at most {MAX_FILE_LINES}")

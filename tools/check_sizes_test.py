@@ -76,6 +76,14 @@ constexpr int kTable[] = {
                          ["a.h: no #pragma once", "a.h:2: using namespace in a header"])
         self.assertEqual(check_sizes.check_text("a.cc", bad), [])
 
+    def test_one_door_for_files(self):
+        opens = 'std::ifstream file(path);\nint fd = ::open(path, 0);\nstd::ifstream info("/proc/cpuinfo");\n// fopen(\n'
+        self.assertEqual(check_sizes.check_text("systole/io/a.cc", opens),
+                         ["systole/io/a.cc:1: std::ifstream, expected FileSystem or open_file()",
+                          "systole/io/a.cc:2: ::open(, expected FileSystem or open_file()"])
+        for free in ("systole/io/a_test.cc", "systole/base/open_file.cc", "bench/a.cc"):
+            self.assertEqual(check_sizes.check_text(free, opens), [])
+
 
 if __name__ == "__main__":
     unittest.main()

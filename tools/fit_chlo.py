@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the polynomials of systole/hlo/chlo/ops as C++ tables. Needs mpmath.   usage: fit_chlo.py [OP]...
+"""Prints the polynomials of systole/stablehlo/chlo/ops as C++ tables. Needs mpmath.   usage: fit_chlo.py [OP]...
 
 Each polynomial is the Chebyshev interpolation of a function on an interval, computed with 50 digits and expanded in powers
 of the distance from a center. The center is the middle of the interval or lies towards the end at which the function is

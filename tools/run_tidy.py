@@ -70,8 +70,8 @@ def command(group):
         together = TOGETHER / (hashlib.sha256(text.encode()).hexdigest() + ".cc")
         together.write_text(text)
         path = str(together)
-    # The inline assembly of profile/machine.cc has 512-bit operands, which clang accepts only with AVX-512 enabled.
-    return ["clang-tidy", "--quiet", path, "--", "-xc++", *sources.FLAGS, "-mavx512f", "-isystem",
+    # The inline assembly of profile/prediction/machine.cc has 512-bit operands, which clang accepts only with AVX-512 enabled.
+    return ["clang-tidy", "--quiet", path, "--", "-xc++", *sources.FLAGS, "-Wthread-safety", "-mavx512f", "-isystem",
             str(sources.ROOT / "tools" / "clang14"), *mpi_flags(group)]
 
 

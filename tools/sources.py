@@ -14,7 +14,7 @@ CODE = ("systole", "apps", "plugin", "examples", "bench", "tests")
 CPP = (".h", ".cc")
 CACHE = ROOT / "build" / "lint"
 
-MESSAGES = CACHE / "proto"  # output of protoc; see make_messages()
+MESSAGES = CACHE / "proto"  # generated code; see make_messages() and make_lists()
 
 # Flags with which a compiler can parse any of our files without a build.
 FLAGS = ["-std=c++20", "-I", str(ROOT), "-isystem", "/usr/lib/llvm-19/include",
@@ -101,6 +101,17 @@ def make_messages():
                    cwd=ROOT, check=True)
 
 
+def make_lists():
+    """Generates the headers <folder>/all.h that the build makes: each includes the headers of its folder."""
+    headers = files(suffixes=(".h",))
+    folders = {folder for path in headers for folder in
+               re.findall(r'^#include "([\w/]+)/all\.h"', (ROOT / path).read_text(), re.MULTILINE)}
+    for folder in folders:
+        listed = [path for path in headers if os.path.dirname(path) == folder]
+        (MESSAGES / folder).mkdir(parents=True, exist_ok=True)
+        (MESSAGES / folder / "all.h").write_text("#pragma once\n" + "".join(f'#include "{path}"\n' for path in listed))
+
+
 def run_cached(kind, paths, command, salt, grouped=one_by_one):
     """Runs command(group) in parallel for each group of grouped(paths) and returns the outputs of failed commands.
 
@@ -109,6 +120,7 @@ def run_cached(kind, paths, command, salt, grouped=one_by_one):
     cache = CACHE / kind
     cache.mkdir(parents=True, exist_ok=True)
     make_messages()
+    make_lists()
     stamps = {path: cache / content_key(path, salt=salt) for path in paths}
 
     def run(group):

@@ -6,12 +6,10 @@
 #include <pthread.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "apps/board/logdir.h"
 #include "apps/board/server.h"
 #include "systole/base/environment.h"
+#include "systole/base/mutex.h"
 #include "systole/io/file_systems/file_systems.h"
 
 namespace systole::board {
@@ -67,7 +66,7 @@ class SignalStopper {
   }
   ~SignalStopper() {
     {
-      const std::lock_guard<std::mutex> hold(mutex_);
+      const MutexLock hold(mutex_);
       is_over_ = true;
     }
     ended_.notify_all();
@@ -80,12 +79,12 @@ class SignalStopper {
   // Serves until a signal comes, also one that came before.
   void serve(Server& server) {
     {
-      const std::lock_guard<std::mutex> hold(mutex_);
+      const MutexLock hold(mutex_);
       server_ = &server;
       if (is_signalled_) server.stop();
     }
     const absl::Cleanup forget = [this] {
-      const std::lock_guard<std::mutex> hold(mutex_);
+      const MutexLock hold(mutex_);
       server_ = nullptr;
     };
     server.serve();
@@ -95,20 +94,21 @@ class SignalStopper {
   void wait() {
     int received = 0;
     sigwait(&signals_, &received);
-    std::unique_lock<std::mutex> hold(mutex_);
+    MutexLock hold(mutex_);
     is_signalled_ = true;
     if (server_ != nullptr) server_->stop();
-    if (!ended_.wait_for(hold, kGrace, [this] { return is_over_; })) std::_Exit(0);
+    if (!ended_.wait_for(hold, kGrace, [this]() SYSTOLE_REQUIRES(mutex_) { return is_over_; }))
+      std::_Exit(0);
   }
 
   static constexpr std::chrono::milliseconds kGrace{1500};
   sigset_t signals_{};
-  std::mutex mutex_;
+  Mutex mutex_;
   // Guarded by the mutex:
-  Server* server_ = nullptr;
-  bool is_signalled_ = false;
-  bool is_over_ = false;
-  std::condition_variable ended_;
+  Server* server_ SYSTOLE_GUARDED_BY(mutex_) = nullptr;
+  bool is_signalled_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  bool is_over_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  CondVar ended_;
   std::thread thread_;
 };
 

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::board {
 namespace {
@@ -83,7 +84,7 @@ Connections::~Connections() {
 
 void Connections::stop() {
   {
-    const std::lock_guard<std::mutex> hold(mutex_);
+    const MutexLock hold(mutex_);
     stopped_ = true;
   }
   const uint64_t one = 1;
@@ -92,7 +93,7 @@ void Connections::stop() {
 
 void Connections::respond(uint64_t connection, std::string response, bool keep) {
   {
-    const std::lock_guard<std::mutex> hold(mutex_);
+    const MutexLock hold(mutex_);
     answers_.push_back({connection, std::move(response), keep});
   }
   const uint64_t one = 1;
@@ -104,7 +105,7 @@ void Connections::serve(int listener) {
   std::vector<uint64_t> numbers;
   while (true) {
     {
-      const std::lock_guard<std::mutex> hold(mutex_);
+      const MutexLock hold(mutex_);
       if (stopped_) break;
     }
     const bool accepts = Clock::now() >= accept_again_;
@@ -206,7 +207,7 @@ void Connections::bound_buffers(uint64_t except) {
 void Connections::take_answers() {
   std::vector<Answer> answers;
   {
-    const std::lock_guard<std::mutex> hold(mutex_);
+    const MutexLock hold(mutex_);
     answers.swap(answers_);
   }
   for (Answer& answer : answers) {

@@ -7,10 +7,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "systole/base/mutex.h"
 
 namespace systole::board {
 
@@ -103,9 +104,9 @@ class Connections {
   std::map<uint64_t, Connection> connections_;  // by number: older ones first
   uint64_t next_ = 1;
   Time accept_again_;  // after the descriptors ran out
-  std::mutex mutex_;
-  std::vector<Answer> answers_;  // guarded by mutex_
-  bool stopped_ = false;         // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Answer> answers_ SYSTOLE_GUARDED_BY(mutex_);
+  bool stopped_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace systole::board

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "systole/base/open_file.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::board {
 namespace {

@@ -11,9 +11,10 @@
 #include "apps/board/hparams.h"
 #include "apps/board/inside_files.h"
 #include "apps/board/names.h"
+#include "systole/base/mutex.h"
 #include "systole/base/thread_pool.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::board {
 namespace {
@@ -97,7 +98,7 @@ void Logdir::loop() {
     const auto took = std::chrono::steady_clock::now() - begin;
     const auto wait = std::max<std::chrono::steady_clock::duration>(
         std::chrono::milliseconds(static_cast<int64_t>(options_.reload_seconds * 1000)), 3 * took);
-    std::unique_lock<std::mutex> hold(sleep_mutex_);
+    MutexLock hold(sleep_mutex_);
     wake_.wait_for(hold, wait, [this] { return stop_.load(); });
   }
 }
@@ -185,7 +186,7 @@ void Logdir::scan(const std::string& directory, const std::string& name,
 }
 
 void Logdir::refresh() {
-  const std::lock_guard<std::mutex> one(refresh_mutex_);
+  const MutexLock one(refresh_mutex_);
   Scan found;
   try {
     scan(path_, ".", {}, found, 0);
@@ -201,7 +202,7 @@ void Logdir::refresh() {
   } catch (const std::exception& error) {
     found.add_problem(fmt::format("{}: reading, got '{}'", path_, error.what()));
   }
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   if (!ready_ || scan_problems_ != found.problems || profiles_ != found.profiles) ++generation_;
   ready_ = true;
   scan_problems_ = std::move(found.problems);
@@ -217,7 +218,7 @@ void Logdir::add_runs(Scan& found) {
         ++left_out;
         continue;
       }
-      const std::lock_guard<std::mutex> hold(mutex_);
+      const MutexLock hold(mutex_);
       run = std::make_shared<Run>(*files_, one.name, one.directory,
                                   static_cast<uint32_t>(runs_.size()), options_.run_limits, budget_,
                                   [this] { bound_memory(); });
@@ -249,7 +250,7 @@ void Logdir::read_runs() {
 
 // Also called by the threads that read, between two batches of records.
 void Logdir::bound_memory() {
-  const std::lock_guard<std::mutex> one(bound_mutex_);
+  const MutexLock one(bound_mutex_);
   const std::vector<std::shared_ptr<Run>> all = runs();
   std::vector<size_t> sizes;
   size_t total = 0;
@@ -263,15 +264,15 @@ void Logdir::bound_memory() {
   const size_t target = budget_.limit() - budget_.limit() / 8;
   for (bool over = budget_.is_over(); over && !stop_; over = budget_.used() > target) {
     const auto largest = std::ranges::max_element(sizes) - sizes.begin();
-    const size_t freed = all.empty() ? 0 : all[static_cast<size_t>(largest)]->shrink();
+    const size_t freed = all.empty() ? 0 : all[largest]->shrink();
     if (freed == 0) break;
     thinned = true;
     total -= std::min(freed, total);
-    sizes[static_cast<size_t>(largest)] -= std::min(freed, sizes[static_cast<size_t>(largest)]);
+    sizes[largest] -= std::min(freed, sizes[largest]);
     budget_.set_points(total);
   }
   budget_.set_full(budget_.is_over());
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   if (thinned && !std::exchange(thinned_, true)) ++generation_;
 }
 
@@ -279,7 +280,7 @@ LogdirStatus Logdir::status() const {
   LogdirStatus status;
   uint64_t left = 0;
   for (const auto& run : runs()) left += run->bytes_left();
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   status.ready = ready_;
   status.generation = generation_;
   status.bytes_read = bytes_read_;
@@ -294,23 +295,23 @@ LogdirStatus Logdir::status() const {
 }
 
 std::vector<std::shared_ptr<Run>> Logdir::runs() const {
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   return runs_;
 }
 
 std::shared_ptr<Run> Logdir::run(size_t id) const {
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   return id < runs_.size() ? runs_[id] : nullptr;
 }
 
 std::shared_ptr<Run> Logdir::find_run(std::string_view name) const {
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : runs_[found->second];
 }
 
 std::map<std::string, std::string> Logdir::profiles() const {
-  const std::lock_guard<std::mutex> hold(mutex_);
+  const MutexLock hold(mutex_);
   return profiles_;
 }
 

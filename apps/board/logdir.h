@@ -2,11 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,6 +12,7 @@
 
 #include "apps/board/run.h"
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 
 namespace systole::board {
 
@@ -94,23 +93,23 @@ class Logdir {
   const LogdirOptions options_;
   MemoryBudget budget_;
 
-  mutable std::mutex mutex_;  // guards the members up to `thread_`
-  std::vector<std::shared_ptr<Run>> runs_;
-  std::map<std::string, size_t, std::less<>> by_name_;
-  std::map<std::string, std::string> profiles_;
-  std::vector<std::string> scan_problems_;
-  bool ready_ = false;
-  bool thinned_ = false;
+  mutable Mutex mutex_;  // guards the members up to `thread_`
+  std::vector<std::shared_ptr<Run>> runs_ SYSTOLE_GUARDED_BY(mutex_);
+  std::map<std::string, size_t, std::less<>> by_name_ SYSTOLE_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> profiles_ SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<std::string> scan_problems_ SYSTOLE_GUARDED_BY(mutex_);
+  bool ready_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  bool thinned_ SYSTOLE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 
-  std::mutex bound_mutex_;  // one bound_memory() at a time
+  Mutex bound_mutex_;  // one bound_memory() at a time
 
-  std::mutex refresh_mutex_;  // one refresh at a time
+  Mutex refresh_mutex_;  // one refresh at a time
   std::atomic<uint64_t> bytes_read_ = 0;
   std::atomic<uint64_t> generation_ = 1;
   std::atomic<bool> stop_ = false;
-  std::mutex sleep_mutex_;
-  std::condition_variable wake_;
+  Mutex sleep_mutex_;
+  CondVar wake_;
 };
 
 }  // namespace systole::board

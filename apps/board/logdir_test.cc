@@ -16,8 +16,8 @@
 #include "apps/board/downsample.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/io/events/event_writer.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::board {
 namespace {

@@ -206,9 +206,9 @@ bool Run::refresh_hparams() {
   return true;
 }
 
-std::unique_lock<std::mutex> Run::lock() const {
+std::unique_lock<Mutex> Run::lock() const {
   ++waiting_;
-  std::unique_lock<std::mutex> hold(mutex_);
+  std::unique_lock<Mutex> hold(mutex_);
   --waiting_;
   return hold;
 }
@@ -319,7 +319,7 @@ bool Run::skip_too_large(File& file) {
 
 // Returns whether there may be more records.
 bool Run::read_batch(uint32_t index, std::atomic<uint64_t>& bytes_read) {
-  const std::unique_lock<std::mutex> hold(mutex_);
+  const std::unique_lock<Mutex> hold(mutex_);
   File& file = files_[index];
   for (int i = 0; i < kRecordsPerLock; ++i) {
     std::optional<std::string_view> record;

@@ -20,6 +20,7 @@
 #include "apps/board/memory_budget.h"
 #include "apps/board/scalar_series.h"
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 #include "systole/io/records/tfrecord.h"
 
 namespace systole::board {
@@ -107,7 +108,7 @@ class Run {
   uint64_t bytes_left() const;
 
   // Waits until the reading thread pauses.
-  std::unique_lock<std::mutex> lock() const;
+  std::unique_lock<Mutex> lock() const;
   const std::deque<TagData>& tags() const { return tags_; }
   const TagData* find_tag(std::string_view name, TagKind kind) const;
   const RunFacts& facts() const { return facts_; }
@@ -158,7 +159,7 @@ class Run {
   MemoryBudget& budget_;
   const std::function<void()> on_full_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::atomic<int> waiting_ = 0;
   std::atomic<uint64_t> generation_ = 1;
   std::vector<File> files_;

@@ -8,7 +8,7 @@
 #include "apps/systole/output.h"
 #include "systole/base/error.h"
 #include "systole/io/file_systems/cache_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {

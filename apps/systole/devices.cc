@@ -12,7 +12,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/library_path.h"
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 #include "systole/runtime/registry.h"
 
 namespace systole::app {

@@ -14,7 +14,7 @@
 #include "systole/base/progress.h"
 #include "systole/io/file_systems/file_pattern.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {

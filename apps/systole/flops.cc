@@ -10,7 +10,7 @@
 
 #include "apps/systole/command.h"
 #include "systole/base/counted.h"
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 #include "systole/systole.h"
 
 namespace systole::app {

@@ -1,5 +1,5 @@
 // systole machine: measures the limits of this machine.
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,6 @@
 // The command line: `systole help` lists the commands.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,7 +12,9 @@
 #include "apps/systole/manual/man_page.h"
 #include "apps/systole/output.h"
 #include "systole/base/color.h"
+#include "systole/base/file_system.h"
 #include "systole/base/log.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole::app {
 namespace {
@@ -106,12 +106,9 @@ void add_completion(CommandLine& root) {
   });
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error("manual: cannot write " + path.string());
+void write_file(const std::string& path, const std::string& text) {
+  default_file_system().make_directories(parent_path(path));
+  write_file_atomically(default_file_system(), path, text);
 }
 
 // `systole manual FOLDER` writes the pages and the scripts of all shells, in the folders below
@@ -123,16 +120,16 @@ void add_manual(CommandLine& root) {
   line.option("folder", *folder, "Made if it is missing").required();
   line.on_run([&root, folder] {
     const CommandText text = root.text();
-    const std::filesystem::path base = *folder;
+    const std::string base = *folder + "/";
     for (const ManPage& page : man_pages(text, SYSTOLE_VERSION)) {
-      write_file(base / "man/man1" / page.file, page.text);
+      write_file(base + "man/man1/" + page.file, page.text);
     }
-    write_file(base / "bash-completion/completions/systole", bash_completion(text));
+    write_file(base + "bash-completion/completions/systole", bash_completion(text));
     // Debian's zsh looks into the second folder below /usr, the first one below /usr/local.
     for (const char* functions : {"zsh/site-functions", "zsh/vendor-completions"}) {
-      write_file(base / functions / "_systole", zsh_completion(text));
+      write_file(base + functions + "/_systole", zsh_completion(text));
     }
-    write_file(base / "fish/vendor_completions.d/systole.fish", fish_completion(text));
+    write_file(base + "fish/vendor_completions.d/systole.fish", fish_completion(text));
   });
 }
 

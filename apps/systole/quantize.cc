@@ -14,9 +14,9 @@
 #include "apps/systole/output.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/files/saving.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {

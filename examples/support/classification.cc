@@ -56,11 +56,9 @@ std::string sample_predictions(const systole::Tensor& x, const systole::Tensor& 
   const int64_t width = x.dim(1);
   const auto values = x.data<float>();
   for (int64_t row = 0; row < x.dim(0); row += every) {
-    for (int64_t c = 1; c < width; ++c)
-      text += fmt::format("{:5.1f}", values[static_cast<size_t>(row * width + c)]);
-    const std::string& guess =
-        names[static_cast<size_t>(predictions.data<int64_t>()[static_cast<size_t>(row)])];
-    const std::string& truth = names[static_cast<size_t>(label_of(one_hot, row))];
+    for (int64_t c = 1; c < width; ++c) text += fmt::format("{:5.1f}", values[row * width + c]);
+    const std::string& guess = names[static_cast<size_t>(predictions.data<int64_t>()[row])];
+    const std::string& truth = names[label_of(one_hot, row)];
     text += fmt::format("  -> {:<12} truth: {:<12}{}\n", guess, truth,
                         guess == truth ? "" : " (wrong)");
   }

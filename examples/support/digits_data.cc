@@ -66,10 +66,9 @@ DigitsData shipped_digits() {
   const int64_t rows = labels.dim(0);
   Tensor small(DType::f32, {rows, 8, 8, 1});
   for (int64_t pixel = 0; pixel < kSmallPixels; ++pixel) {
-    const auto column = table[static_cast<size_t>(pixel)].data<float>();
+    const auto column = table[pixel].data<float>();
     for (int64_t row = 0; row < rows; ++row) {
-      small.data<float>()[static_cast<size_t>(row * kSmallPixels + pixel)] =
-          column[static_cast<size_t>(row)];
+      small.data<float>()[row * kSmallPixels + pixel] = column[row];
     }
   }
   const Tensor images = enlarged(small);

@@ -35,15 +35,15 @@ constexpr std::array<std::string_view, 10> kGlyphs = {
 void paint(Tensor& cell, int64_t y, int64_t x, Colour colour) {
   const auto pixels = cell.data<uint8_t>();
   for (int64_t c = 0; c < 3; ++c) {
-    pixels[static_cast<size_t>((y * kCell + x) * 3 + c)] = colour[static_cast<size_t>(c)];
+    pixels[(y * kCell + x) * 3 + c] = colour[c];
   }
 }
 
 void paint_glyph(Tensor& cell, int32_t digit, Colour colour) {
-  const std::string_view glyph = kGlyphs[static_cast<size_t>(digit)];
+  const std::string_view glyph = kGlyphs[digit];
   for (int64_t y = 0; y < 2 * kGlyphHeight; ++y) {
     for (int64_t x = 0; x < 2 * kGlyphWidth; ++x) {
-      if (glyph[static_cast<size_t>(y / 2 * kGlyphWidth + x / 2)] == '#') {
+      if (glyph[y / 2 * kGlyphWidth + x / 2] == '#') {
         paint(cell, kGlyphTop + y, kGlyphLeft + x, colour);
       }
     }
@@ -55,7 +55,7 @@ Tensor guess_cell(const Tensor& image, int32_t label, int32_t guess) {
   const auto pixels = image.data<uint8_t>();
   for (int64_t y = 0; y < kSide; ++y) {
     for (int64_t x = 0; x < kSide; ++x) {
-      const uint8_t grey = pixels[static_cast<size_t>(y * kSide + x)];
+      const uint8_t grey = pixels[y * kSide + x];
       paint(cell, kTop + y, x, {grey, grey, grey});
     }
   }

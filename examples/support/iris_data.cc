@@ -49,14 +49,13 @@ IrisData load_iris(const std::string& path, uint64_t random_state) {
     x = systole::Tensor::full(DType::f32, {end - begin, kMeasurements + 1}, 1);
     y = systole::Tensor::zeros(DType::f32, {end - begin, classes});
     for (int64_t i = begin; i < end; ++i) {
-      const auto row = static_cast<size_t>(order[static_cast<size_t>(i)]);
+      const auto row = static_cast<size_t>(order[i]);
       const int64_t at = i - begin;
       for (int64_t c = 0; c < kMeasurements; ++c) {
-        x.data<float>()[static_cast<size_t>(at * (kMeasurements + 1) + c + 1)] =
-            table[static_cast<size_t>(c)].data<float>()[row];
+        x.data<float>()[at * (kMeasurements + 1) + c + 1] = table[c].data<float>()[row];
       }
       const auto label = std::ranges::find(data.species, names[row]) - data.species.begin();
-      y.data<float>()[static_cast<size_t>(at * classes + label)] = 1;
+      y.data<float>()[at * classes + label] = 1;
     }
   };
   take(0, test_rows, data.test_x, data.test_y);

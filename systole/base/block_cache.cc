@@ -1,11 +1,12 @@
 #include "systole/base/block_cache.h"
 
 #include <deque>
-#include <mutex>
 #include <new>
 
 #if defined(__linux__)
 #include <sys/mman.h>
+
+#include "systole/base/mutex.h"
 #endif
 
 namespace systole {
@@ -59,7 +60,7 @@ size_t rounded(size_t bytes) {
 class BlockCache {
  public:
   void* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The block freed last is most likely still in the CPU caches.
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
       if (block->bytes != bytes) continue;
@@ -71,13 +72,13 @@ class BlockCache {
     return nullptr;
   }
   void put(void* memory, size_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     blocks_.push_back({memory, bytes});
     kept_ += bytes;
     while (kept_ > kMaxKept) drop_oldest();
   }
   void clear() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!blocks_.empty()) drop_oldest();
   }
 
@@ -88,15 +89,15 @@ class BlockCache {
     size_t bytes;
   };
 
-  void drop_oldest() {
+  void drop_oldest() SYSTOLE_REQUIRES(mutex_) {
     give_back(blocks_.front().memory, blocks_.front().bytes);
     kept_ -= blocks_.front().bytes;
     blocks_.pop_front();
   }
 
-  std::mutex mutex_;
-  std::deque<Block> blocks_;  // in the order in which they were freed
-  size_t kept_ = 0;
+  Mutex mutex_;
+  std::deque<Block> blocks_ SYSTOLE_GUARDED_BY(mutex_);  // in the order in which they were freed
+  size_t kept_ SYSTOLE_GUARDED_BY(mutex_) = 0;
 };
 
 // Never destroyed: tensors of static objects end after everything else.

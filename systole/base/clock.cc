@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "systole/base/mutex.h"
+
 namespace systole {
 namespace {
 
@@ -42,12 +44,12 @@ void FakeClock::sleep(std::chrono::nanoseconds duration) {
 }
 
 void FakeClock::advance(std::chrono::nanoseconds duration) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   elapsed_ += duration;
 }
 
 std::chrono::nanoseconds FakeClock::elapsed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return elapsed_;
 }
 

@@ -3,7 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
+
+#include "systole/base/mutex.h"
 
 namespace systole {
 
@@ -39,8 +40,8 @@ class FakeClock final : public Clock {
   std::chrono::nanoseconds elapsed();
 
  private:
-  std::mutex mutex_;
-  std::chrono::nanoseconds elapsed_{0};
+  Mutex mutex_;
+  std::chrono::nanoseconds elapsed_ SYSTOLE_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace systole

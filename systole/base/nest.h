@@ -125,7 +125,7 @@ class Nest {
     if (!is_dict()) return nullptr;
     const auto it = std::ranges::lower_bound(*names_, name);
     if (it == names_->end() || *it != name) return nullptr;
-    return &elements_[static_cast<size_t>(it - names_->begin())];
+    return &elements_[it - names_->begin()];
   }
   // The names of a dict, sorted; empty otherwise.
   const std::vector<std::string>& names() const {

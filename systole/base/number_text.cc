@@ -23,10 +23,10 @@ std::string_view without_space(std::string_view text) {
 std::string number_text(const Tensor& tensor, int64_t index) {
   const DType dtype = tensor.dtype();
   if (dtype == DType::u64) {
-    return fmt::format("{}", tensor.data<uint64_t>()[static_cast<size_t>(index)]);
+    return fmt::format("{}", tensor.data<uint64_t>()[index]);
   }
   if (dtype == DType::s64) {
-    return fmt::format("{}", tensor.data<int64_t>()[static_cast<size_t>(index)]);
+    return fmt::format("{}", tensor.data<int64_t>()[index]);
   }
   const double value = tensor.as_double(index);
   if (dtype == DType::f64) return fmt::format("{}", value);

@@ -48,7 +48,7 @@ QuantizedTypePtr per_axis_type(DType storage, int axis, std::vector<double> scal
 // Returns whether both are null or equal.
 bool same_quantization(const QuantizedTypePtr& a, const QuantizedTypePtr& b);
 
-// "!quant.uniform<i8<-127:127>:f32:1, {0.1,0.2:3}>": MLIR's text, which hlo/text reads.
+// "!quant.uniform<i8<-127:127>:f32:1, {0.1,0.2:3}>": MLIR's text, which stablehlo/text reads.
 std::string quantized_text(DType storage, const QuantizedType& type);
 
 // Checks the constraints C1 to C13 of quantized types. Does nothing without quantization. Errors:

@@ -47,7 +47,7 @@ Dims Shape::strides() const {
   Dims strides(dims_.size(), 1);
   if (num_elements() == 0) return strides;  // the product of the other sizes might overflow
   for (int i = rank() - 2; i >= 0; --i) {
-    strides[static_cast<size_t>(i)] = strides[static_cast<size_t>(i) + 1] * (*this)[i + 1];
+    strides[i] = strides[static_cast<size_t>(i) + 1] * (*this)[i + 1];
   }
   return strides;
 }

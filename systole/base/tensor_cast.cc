@@ -37,9 +37,8 @@ double Tensor::as_double(int64_t index) const {
     throw invalid_argument("Tensor.as_double: index, got {}, expected in [0, {})", index,
                            num_elements_);
   }
-  return visit_dtype(dtype_, [&]<class T>() -> double {
-    return convert_element<double>(data<T>()[static_cast<size_t>(index)]);
-  });
+  return visit_dtype(
+      dtype_, [&]<class T>() -> double { return convert_element<double>(data<T>()[index]); });
 }
 
 }  // namespace systole

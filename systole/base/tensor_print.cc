@@ -38,7 +38,7 @@ class Printer {
 
   void print(int axis = 0) {
     if (axis == shape_.rank()) {
-      print_element<T>(out_, elements_[static_cast<size_t>(next_++)]);
+      print_element<T>(out_, elements_[next_++]);
       return;
     }
     out_ += '{';

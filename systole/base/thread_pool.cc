@@ -6,7 +6,6 @@
 #include <chrono>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "systole/base/available_cpus.h"
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 
 namespace systole {
@@ -74,7 +74,7 @@ struct alignas(128) Slot {
   ThreadPool::RangeFn fn = nullptr;
   void* context = nullptr;
 
-  std::mutex error_mutex;
+  Mutex error_mutex;
   std::exception_ptr error;
   int64_t error_chunk = std::numeric_limits<int64_t>::max();
 
@@ -92,7 +92,7 @@ void Slot::work() {
     try {
       fn(context, chunks.begin(chunk), chunks.end(chunk));
     } catch (...) {
-      const std::lock_guard lock(error_mutex);
+      const MutexLock lock(error_mutex);
       if (chunk < error_chunk) {
         error_chunk = chunk;
         error = std::current_exception();

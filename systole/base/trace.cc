@@ -12,6 +12,7 @@
 #include <set>
 
 #include "systole/base/clock.h"
+#include "systole/base/mutex.h"
 
 namespace systole::tracing {
 namespace internal {
@@ -50,12 +51,12 @@ ClockPair read_clocks() {
 }
 
 // Guards the buffer of one thread. Contended only while a recording ends.
-class SpinLock {
+class SYSTOLE_CAPABILITY SpinLock {
  public:
-  void lock() {
+  void lock() SYSTOLE_ACQUIRE() {
     while (taken_.exchange(true, std::memory_order_acquire)) _mm_pause();
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
+  void unlock() SYSTOLE_RELEASE() { taken_.store(false, std::memory_order_release); }
 
  private:
   std::atomic<bool> taken_{false};
@@ -152,18 +153,18 @@ namespace {
 
 struct Recorder {
   // Taken after `mutex`, and by threads that hold locks which InputSources take.
-  std::mutex buffers_mutex;
-  std::vector<std::shared_ptr<ThreadBuffer>> buffers;  // guarded by buffers_mutex
-  std::set<std::string, std::less<>> names;            // guarded by buffers_mutex
-  std::mutex mutex;
+  Mutex buffers_mutex;
+  std::vector<std::shared_ptr<ThreadBuffer>> buffers SYSTOLE_GUARDED_BY(buffers_mutex);
+  std::set<std::string, std::less<>> names SYSTOLE_GUARDED_BY(buffers_mutex);
+  Mutex mutex;
   // Guarded by the mutex:
-  std::vector<Input> inputs;
-  std::vector<std::vector<Stage>> ended_inputs;
-  std::map<int64_t, std::shared_ptr<const Program>> programs;
-  ClockPair begin;
-  int64_t start_unix_ns = 0;
-  bool with_workers = false;
-  std::vector<std::shared_ptr<const WorkerSource::Entry>> sources;
+  std::vector<Input> inputs SYSTOLE_GUARDED_BY(mutex);
+  std::vector<std::vector<Stage>> ended_inputs SYSTOLE_GUARDED_BY(mutex);
+  std::map<int64_t, std::shared_ptr<const Program>> programs SYSTOLE_GUARDED_BY(mutex);
+  ClockPair begin SYSTOLE_GUARDED_BY(mutex);
+  int64_t start_unix_ns SYSTOLE_GUARDED_BY(mutex) = 0;
+  bool with_workers SYSTOLE_GUARDED_BY(mutex) = false;
+  std::vector<std::shared_ptr<const WorkerSource::Entry>> sources SYSTOLE_GUARDED_BY(mutex);
   std::map<std::string, std::unique_ptr<WorkerCapture>>
       captures;  // by address; null while it begins
   // Written under the mutex, read by any thread:
@@ -182,7 +183,7 @@ Recorder& recorder() {
 std::shared_ptr<ThreadBuffer> make_buffer() {
   auto buffer = std::make_shared<ThreadBuffer>();
   buffer->id = ::syscall(SYS_gettid);
-  const std::lock_guard lock(recorder().buffers_mutex);
+  const MutexLock lock(recorder().buffers_mutex);
   recorder().buffers.push_back(buffer);
   return buffer;
 }
@@ -278,7 +279,7 @@ double nanoseconds_per_tick() {
 namespace {
 
 // Starts the recording of this process. REQUIRES: the mutex.
-void start_own(Recorder& r, const Options& options) {
+void start_own(Recorder& r, const Options& options) SYSTOLE_REQUIRES(r.mutex) {
   r.programs.clear();
   r.ended_inputs.clear();
   r.captures.clear();
@@ -300,12 +301,12 @@ void start_worker(const WorkerSource::Entry& source) {
   Recorder& r = recorder();
   int64_t session = 0;
   {
-    const std::lock_guard lock(r.mutex);
+    const MutexLock lock(r.mutex);
     if (!active() || !r.with_workers || !r.captures.try_emplace(source.address).second) return;
     session = r.session;
   }
   std::unique_ptr<WorkerCapture> capture = source.begin();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   if (!active() || session != r.session) return;
   if (capture == nullptr) {
     r.captures.erase(source.address);  // for another source of this address
@@ -315,7 +316,7 @@ void start_worker(const WorkerSource::Entry& source) {
 }
 
 // Ends the recording of this process. REQUIRES: the mutex.
-Recording stop_own(Recorder& r) {
+Recording stop_own(Recorder& r) SYSTOLE_REQUIRES(r.mutex) {
   Recording result;
   result.inputs = std::move(r.ended_inputs);
   r.ended_inputs.clear();
@@ -327,7 +328,7 @@ Recording stop_own(Recorder& r) {
   result.duration_ns = end.ns - r.begin.ns;
   const double scale = static_cast<double>(end.ns - r.begin.ns) /
                        static_cast<double>(std::max<int64_t>(end.ticks - r.begin.ticks, 1));
-  const std::lock_guard buffers_lock(r.buffers_mutex);
+  const MutexLock buffers_lock(r.buffers_mutex);
   for (const auto& buffer : r.buffers) {
     ThreadEvents thread = take(*buffer, r.begin, scale);
     // A thread may record an event late, when the recording in which it ended is over.
@@ -350,7 +351,7 @@ bool start(const Options& options) {
   Recorder& r = recorder();
   std::vector<std::shared_ptr<const WorkerSource::Entry>> sources;
   {
-    const std::lock_guard lock(r.mutex);
+    const MutexLock lock(r.mutex);
     if (active()) return false;
     start_own(r, options);
     if (options.workers) sources = r.sources;
@@ -364,7 +365,7 @@ Recording stop() {
   Recording result;
   std::map<std::string, std::unique_ptr<WorkerCapture>> captures;
   {
-    const std::lock_guard lock(r.mutex);
+    const MutexLock lock(r.mutex);
     result = stop_own(r);
     captures.swap(r.captures);
   }
@@ -437,7 +438,7 @@ void note_program(const std::shared_ptr<const Program>& program) {
   const std::pair now(recorder().session.load(std::memory_order_relaxed), program->id);
   if (now == last) return;
   last = now;
-  const std::lock_guard lock(recorder().mutex);
+  const MutexLock lock(recorder().mutex);
   if (active()) recorder().programs[program->id] = program;
 }
 
@@ -450,7 +451,7 @@ int64_t recorded_steps() {
   if (!active()) return 0;
   Recorder& r = recorder();
   const int64_t session = r.session.load(std::memory_order_relaxed);
-  const std::lock_guard lock(r.buffers_mutex);
+  const MutexLock lock(r.buffers_mutex);
   int64_t steps = 0;
   for (const auto& buffer : r.buffers) {
     const std::lock_guard own(buffer->lock);
@@ -460,7 +461,7 @@ int64_t recorded_steps() {
 }
 
 const char* intern(std::string_view name) {
-  const std::lock_guard lock(recorder().buffers_mutex);
+  const MutexLock lock(recorder().buffers_mutex);
   auto found = recorder().names.find(name);
   if (found == recorder().names.end()) found = recorder().names.emplace(name).first;
   return found->c_str();
@@ -474,13 +475,13 @@ void Span::finish() {
 }
 
 InputSource::InputSource(std::function<std::vector<Stage>()> read) : read_(std::move(read)) {
-  const std::lock_guard lock(recorder().mutex);
+  const MutexLock lock(recorder().mutex);
   recorder().inputs.push_back({&read_, {}});
 }
 
 void InputSource::release() {
   Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto found =
       std::ranges::find_if(r.inputs, [&](const Input& input) { return input.read == &read_; });
   if (found == r.inputs.end()) return;
@@ -491,14 +492,14 @@ void InputSource::release() {
 WorkerSource::WorkerSource(std::string address, Begin begin)
     : entry_(std::make_shared<const Entry>(Entry{std::move(address), std::move(begin)})) {
   {
-    const std::lock_guard lock(recorder().mutex);
+    const MutexLock lock(recorder().mutex);
     recorder().sources.push_back(entry_);
   }
   if (active()) start_worker(*entry_);
 }
 
 WorkerSource::~WorkerSource() {
-  const std::lock_guard lock(recorder().mutex);
+  const MutexLock lock(recorder().mutex);
   std::erase(recorder().sources, entry_);
 }
 

@@ -76,7 +76,7 @@ struct Op {
   // the left operand.
   double padded_flops = 0;
   double rows = 0;
-  bool by_reference = false;
+  bool interpreted = false;
 };
 
 // An array of a program and its lifetime.

@@ -8,7 +8,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/text.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {

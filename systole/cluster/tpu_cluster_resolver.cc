@@ -7,7 +7,7 @@
 #include "systole/base/log.h"
 #include "systole/base/number_text.h"
 #include "systole/cluster/cloud_tpu.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole {
 namespace {

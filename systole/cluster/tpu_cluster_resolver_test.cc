@@ -15,7 +15,7 @@
 #include "systole/cluster/slurm_cluster_resolver.h"
 #include "systole/cluster/tf_config_cluster_resolver.h"
 #include "systole/io/testing/gcs_server.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole {
 namespace {

@@ -1,11 +1,12 @@
 #include "systole/data/cancellation.h"
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole {
 
 void Cancellation::cancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   cancelled_ = true;
   for (const auto& wake : wakes_) wake();
 }
@@ -16,13 +17,13 @@ void Cancellation::check() const {
 
 Cancellation::Registration::Registration(Cancellation& cancellation, std::function<void()> wake)
     : cancellation_(cancellation) {
-  const std::lock_guard lock(cancellation_.mutex_);
+  const MutexLock lock(cancellation_.mutex_);
   if (cancellation_.cancelled()) wake();
   entry_ = cancellation_.wakes_.insert(cancellation_.wakes_.end(), std::move(wake));
 }
 
 Cancellation::Registration::~Registration() {
-  const std::lock_guard lock(cancellation_.mutex_);
+  const MutexLock lock(cancellation_.mutex_);
   cancellation_.wakes_.erase(entry_);
 }
 

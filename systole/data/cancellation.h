@@ -4,7 +4,8 @@
 #include <atomic>
 #include <functional>
 #include <list>
-#include <mutex>
+
+#include "systole/base/mutex.h"
 
 namespace systole {
 
@@ -31,8 +32,8 @@ class Cancellation {
 
  private:
   std::atomic<bool> cancelled_{false};
-  std::mutex mutex_;  // guards wakes_
-  std::list<std::function<void()>> wakes_;
+  Mutex mutex_;  // guards wakes_
+  std::list<std::function<void()>> wakes_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole

@@ -9,7 +9,7 @@
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/string_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole::data {
 namespace {

@@ -2,7 +2,7 @@
 #include "systole/data/dataset.h"
 
 #include "systole/data/nodes.h"
-#include "systole/data/sources/record_file.h"
+#include "systole/io/file_systems/file_systems.h"
 
 namespace systole {
 namespace {

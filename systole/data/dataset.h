@@ -18,7 +18,7 @@
 #include "systole/data/dataset_options.h"
 #include "systole/data/graph_result.h"
 #include "systole/data/iterator.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/session/host/host_function.h"
 
 namespace systole {

@@ -1,4 +1,5 @@
 // flat_map, interleave and window: functions that make data sets.
+#include "systole/data/dataset.h"
 #include "systole/data/nodes.h"
 
 namespace systole {
@@ -23,7 +24,7 @@ Spec spec_of_called(std::string_view op, const std::optional<Spec>& told,
 
 DatasetMaker called(const Spec& spec, Dataset::DatasetFunction fn) {
   return {.fn = [spec, fn = std::move(fn)](const Components& row) {
-    return fn(data::to_element(spec, row));
+    return fn(data::to_element(spec, row)).node();
   }};
 }
 

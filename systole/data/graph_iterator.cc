@@ -3,11 +3,12 @@
 #include <atomic>
 #include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/data/dataset.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole {
@@ -28,8 +29,8 @@ const DatasetFactory& factory_of(const Node& node) {
 
 // The state of an iterator in a session. Thread-safe under its mutex.
 struct RunningIterator {
-  std::mutex mutex;
-  std::optional<Iterator> iterator;
+  Mutex mutex;
+  std::optional<Iterator> iterator SYSTOLE_GUARDED_BY(mutex);
 };
 
 std::shared_ptr<RunningIterator> running(KernelContext& c) {
@@ -50,7 +51,7 @@ bool next_row(Iterator& iterator, Components& row) {
 
 std::vector<Tensor> run_get_next(KernelContext& c) {
   const auto state = running(c);
-  const std::lock_guard lock(state->mutex);
+  const MutexLock lock(state->mutex);
   if (!state->iterator) {
     if (c.attr<bool>("initializable")) {
       throw failed_precondition(
@@ -68,7 +69,7 @@ std::vector<Tensor> run_get_next(KernelContext& c) {
 
 std::vector<Tensor> run_make_iterator(KernelContext& c) {
   const auto state = running(c);
-  const std::lock_guard lock(state->mutex);
+  const MutexLock lock(state->mutex);
   Iterator made(factory_of(c.node).dataset, factory_of(c.node).options,
                 Components(c.inputs.begin(), c.inputs.end()));
   state->iterator = std::move(made);
@@ -78,7 +79,7 @@ std::vector<Tensor> run_make_iterator(KernelContext& c) {
 // "" for an iterator that was not initialized.
 std::vector<Tensor> run_serialize_iterator(KernelContext& c) {
   const auto state = running(c);
-  const std::lock_guard lock(state->mutex);
+  const MutexLock lock(state->mutex);
   if (!state->iterator) {
     if (c.attr<bool>("initializable")) return {Tensor("")};
     state->iterator.emplace(factory_of(c.node).dataset, factory_of(c.node).options);
@@ -88,7 +89,7 @@ std::vector<Tensor> run_serialize_iterator(KernelContext& c) {
 
 std::vector<Tensor> run_deserialize_iterator(KernelContext& c) {
   const auto state = running(c);
-  const std::lock_guard lock(state->mutex);
+  const MutexLock lock(state->mutex);
   const auto bytes = c.input(0).item<std::string>();
   if (bytes.empty()) {
     state->iterator.reset();
@@ -135,7 +136,7 @@ struct OneShotIterator::State {
 
 OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& options)
     : OneShotIterator(dataset, options, false) {
-  data::check_no_parameters("make_one_shot_iterator", dataset);
+  data::check_no_parameters("make_one_shot_iterator", dataset.parameters());
 }
 
 OneShotIterator::OneShotIterator(const Dataset& dataset, const IteratorOptions& options,
@@ -196,7 +197,7 @@ namespace {
 
 // Returns the output whose value `output` is, without its declared shapes.
 Output without_shape(Output output) {
-  const auto passed_on = [&] { return output.node()->op().passes_on; };
+  const auto passed_on = [&] { return output.node()->op().traits.passes_on; };
   while (passed_on() == PassesOn::declared || passed_on() == PassesOn::value) {
     output = output.node()->input(0);
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::data {
 

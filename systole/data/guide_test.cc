@@ -10,8 +10,8 @@
 #include "systole/graph/api/image_ops.h"
 #include "systole/graph/api/io_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/images/image.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/session/session.h"
 
 namespace systole::data {
@@ -49,7 +49,7 @@ TEST(GuideTest, ImageFilesWithLabels) {
     EXPECT_EQ(to_text(batch[1]), "[0 37 29]");
     for (int i = 0; i < 3; ++i) {
       const float* const pixel = batch[0].leaf().data<float>().data() + int64_t{12} * i;
-      EXPECT_NEAR(*pixel, (std::array{40, 60, 100})[static_cast<size_t>(i)], 2) << i;
+      EXPECT_NEAR(*pixel, (std::array{40, 60, 100})[i], 2) << i;
     }
   }
 

@@ -65,7 +65,7 @@ class InnerDataset {
  private:
   NodePtr called(const DatasetMaker& maker) const {
     try {
-      return maker.fn(source_).node();
+      return maker.fn(source_);
     } catch (...) {
       throw current_error().with_context(fmt::format("{}: element {}", what_, index_));
     }

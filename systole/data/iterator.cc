@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "systole/data/dataset.h"
 #include "systole/data/nodes.h"
 #include "systole/io/wire/crc32c.h"
 
@@ -82,7 +83,7 @@ struct Iterator::Impl {
 };
 
 Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options)
-    : impl_((data::check_no_parameters("Iterator", dataset),
+    : impl_((data::check_no_parameters("Iterator", dataset.parameters()),
              std::make_unique<Impl>(dataset, options))) {}
 
 Iterator::Iterator(const Dataset& dataset, const IteratorOptions& options,

@@ -12,7 +12,7 @@
 #include "systole/base/tensor.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

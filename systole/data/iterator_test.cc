@@ -743,7 +743,7 @@ TEST(DatasetTest, ThreadsOfAMapDoNotRunFarAhead) {
     const auto left = rest(*each);
     ASSERT_EQ(left.size(), 200U);
     for (int64_t i = 0; i < 200; ++i) {
-      EXPECT_EQ(left[static_cast<size_t>(i)], std::to_string(kFast + i));
+      EXPECT_EQ(left[i], std::to_string(kFast + i));
     }
   }
 }

@@ -8,7 +8,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/data/dataset.h"
 #include "systole/data/sources.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/records/tfrecord.h"
 
 namespace systole::data {

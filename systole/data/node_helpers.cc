@@ -7,8 +7,7 @@ void check_positive(std::string_view what, int64_t value) {
   if (value <= 0) throw invalid_argument("{}, got {}, expected at least 1", what, value);
 }
 
-void check_no_parameters(std::string_view who, const Dataset& dataset) {
-  const std::vector<Output> parameters = dataset.parameters();
+void check_no_parameters(std::string_view who, const std::vector<Output>& parameters) {
   if (parameters.empty()) return;
   throw invalid_argument(
       "{}: data set, got one that takes the value of '{}' ({}), expected none: "
@@ -54,7 +53,7 @@ Spec batched(const Spec& spec, int64_t size) {
   });
 }
 
-Element probe_element(const Spec& spec) {
+Nest<Tensor> probe_element(const Spec& spec) {
   return spec.map([](const TensorType& type) {
     Shape shape = type.shape;
     for (int i = 0; i < shape.rank(); ++i) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/data/dataset.h"
+#include "systole/data/dataset_options.h"
 #include "systole/data/stage.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
@@ -23,7 +23,9 @@ NodePtr range_node(int64_t start, int64_t stop, int64_t step);
 // Names of matching files: see Dataset::list_files.
 NodePtr list_files_node(const std::vector<std::string>& patterns, const ListFilesOptions& options,
                         std::optional<uint64_t> seed);
-NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec);
+// Returns one element a call, then nullopt: see Dataset::from_generator.
+using Generator = std::function<std::optional<Nest<Tensor>>()>;
+NodePtr generator_node(std::function<Generator()> make, Spec spec);
 
 // The function of a map; thread-safe. `index` counts the elements.
 using RowFunction = std::function<Components(Components&&, int64_t index)>;
@@ -46,10 +48,10 @@ NodePtr filter_node(const NodePtr& input, RowPredicate predicate,
 // The argument of a function of data sets: a data set of one element. It runs only inside of that
 // function.
 NodePtr argument_node(Spec spec);
-// Makes a data set of an element: calls `fn`, or runs `body`, which contains `argument` and is the
-// same for all elements.
+// Makes the node of a data set for an element: calls `fn`, or runs `body`, which contains
+// `argument` and is the same for all elements.
 struct DatasetMaker {
-  std::function<Dataset(const Components&)> fn;  // if it is null:
+  std::function<NodePtr(const Components&)> fn;  // if it is null:
   NodePtr argument;
   NodePtr body;
 
@@ -121,8 +123,8 @@ void check_function(std::string_view op, const F& fn) {
   if (!fn) throw invalid_argument("{}: function, got an empty one, expected one to call", op);
 }
 
-// Errors: INVALID_ARGUMENT for a data set with parameters, which `who` does not take.
-void check_no_parameters(std::string_view who, const Dataset& dataset);
+// Errors: INVALID_ARGUMENT if a data set has parameters, which `who` does not take.
+void check_no_parameters(std::string_view who, const std::vector<Output>& parameters);
 // Errors: INVALID_ARGUMENT unless all tensors have a first dimension of the same size.
 void check_slices(const Components& tensors);
 // Stacks elements of equal shapes along a new first dimension. Errors start with `what`.
@@ -134,11 +136,13 @@ Components stack_padded(std::string_view what, std::span<const Components> rows,
 Spec batched(const Spec& spec, int64_t size);
 // Returns an element of this spec on which to try a function: zeros and empty strings, unknown
 // dimensions 1.
-Element probe_element(const Spec& spec);
+Nest<Tensor> probe_element(const Spec& spec);
 // Packs components into an element.
-inline Element to_element(const Spec& spec, Components row) {
+inline Nest<Tensor> to_element(const Spec& spec, Components row) {
   return pack_like(spec, std::move(row));
 }
+// The spec of string scalars.
+inline Spec text_spec() { return TensorType{DType::string, {}}; }
 // Returns the user's seed or the graph's.
 std::optional<uint64_t> resolve_seed(std::optional<int64_t> seed);
 // Returns the random key of a stage: of `seed`, or without one of the iterator and the position of

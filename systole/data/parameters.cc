@@ -1,9 +1,10 @@
 // Sources and transformations of graph tensors: their values at the time when an iterator is
 // initialized.
+#include "systole/base/mutex.h"
+#include "systole/data/dataset.h"
 #include "systole/data/nodes.h"
-#include "systole/data/sources/record_file.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/session/host/captures.h"
 
 namespace systole {
@@ -59,13 +60,13 @@ class ParameterNode final : public data::DatasetNode {
 
 // The node that a ParameterNode stands for in one iterator, in all its epochs.
 struct MadeNode {
-  std::mutex mutex;
-  NodePtr node;  // guarded by the mutex; null until made
+  Mutex mutex;
+  NodePtr node SYSTOLE_GUARDED_BY(mutex);  // null until made
 };
 
 NodePtr ParameterNode::made(data::IteratorRoot& root) const {
   const auto made = root.shared().get<MadeNode>(*this);
-  const std::lock_guard lock(made->mutex);
+  const MutexLock lock(made->mutex);
   if (made->node == nullptr) {
     Components values;
     for (const Argument& argument : arguments_) {

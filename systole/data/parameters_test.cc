@@ -11,7 +11,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/api/string_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/records/tfrecord.h"

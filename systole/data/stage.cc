@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "systole/base/clock.h"
+#include "systole/base/mutex.h"
 #include "systole/base/random.h"
 #include "systole/base/trace.h"
 #include "systole/data/recycle.h"
@@ -78,7 +79,7 @@ const Tensor& IteratorRoot::value_of(const Output& parameter) const {
 
 StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContext& context) {
   if (!options_.stats) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& entry = counters_[&node];
   if (entry == nullptr) {
     entry = std::make_unique<StageCounters>();
@@ -93,7 +94,7 @@ StageCounters* IteratorRoot::counters(const DatasetNode& node, const StageContex
 }
 
 std::vector<StageStats> IteratorRoot::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<StageStats> result;
   std::unordered_map<const StageCounters*, int>
       around;  // threads that run the inside of a function

@@ -7,17 +7,17 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/nest.h"
 #include "systole/data/cancellation.h"
 #include "systole/data/iterator_options.h"
 #include "systole/data/state.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::data {
 
@@ -52,15 +52,15 @@ class SharedObjects {
  public:
   template <class T>
   std::shared_ptr<T> get(const DatasetNode& node) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::any& value = objects_[&node];
     if (!value.has_value()) value = std::make_shared<T>();
     return std::any_cast<std::shared_ptr<T>>(value);
   }
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<const DatasetNode*, std::any> objects_;
+  Mutex mutex_;
+  std::unordered_map<const DatasetNode*, std::any> objects_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // State that all stages of one iterator share. Thread-safe.
@@ -97,9 +97,10 @@ class IteratorRoot {
   std::atomic<uint64_t> entropy_;
   std::atomic<bool> any_order_{false};
   SharedObjects shared_;
-  mutable std::mutex mutex_;  // guards all below
-  std::unordered_map<const DatasetNode*, std::unique_ptr<StageCounters>> counters_;
-  std::vector<const StageCounters*> order_;
+  mutable Mutex mutex_;
+  std::unordered_map<const DatasetNode*, std::unique_ptr<StageCounters>> counters_
+      SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<const StageCounters*> order_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // The value of the argument inside a data set that a function makes. `outer` is that of the

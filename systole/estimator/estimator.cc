@@ -6,12 +6,11 @@
 #include <regex>
 
 #include "systole/base/log.h"
-#include "systole/estimator/check/check.h"
 #include "systole/estimator/impl.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 #include "systole/train/dependent_variables.h"
 #include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/watchdog.h"
@@ -103,24 +102,6 @@ std::string checkpoint_of(const std::string& path) {
   return bundle_exists(default_file_system(), variables) ? variables : path;
 }
 
-estimator::InputOptions input_options(TPUEstimator::Impl& impl, Mode mode) {
-  const TPUConfig& tpu = impl.config.tpu_config;
-  const TPUEstimator::Impl::Place& where = impl.place(mode);
-  const TPUEstimatorOptions& options = impl.options;
-  const bool sliced =
-      mode != Mode::train && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
-  return {.mode = mode,
-          .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
-          .replicas = where.replicas,
-          .hosts = where.hosts(),
-          .host = where.host(),
-          .use_tpu = where.use_tpu,
-          .batch_size = mode == Mode::train  ? options.train_batch_size
-                        : mode == Mode::eval ? options.eval_batch_size
-                                             : options.predict_batch_size,
-          .params = options.params};
-}
-
 }  // namespace
 
 TPUEstimator::Impl::Impl(TPUEstimatorOptions given, bool plain_estimator)
@@ -178,11 +159,28 @@ const TPUEstimator::Impl::Place& TPUEstimator::Impl::place(Mode mode) {
   return found;
 }
 
+estimator::InputOptions TPUEstimator::Impl::input_options(Mode mode) {
+  const TPUConfig& tpu = config.tpu_config;
+  const Place& where = place(mode);
+  const bool sliced =
+      mode != Mode::train && tpu.eval_training_input_configuration == InputPipelineConfig::SLICED;
+  return {.mode = mode,
+          .config = sliced ? InputPipelineConfig::SLICED : tpu.per_host_input_for_training,
+          .replicas = where.replicas,
+          .hosts = where.hosts(),
+          .host = where.host(),
+          .use_tpu = where.use_tpu,
+          .batch_size = mode == Mode::train  ? options.train_batch_size
+                        : mode == Mode::eval ? options.eval_batch_size
+                                             : options.predict_batch_size,
+          .params = options.params};
+}
+
 estimator::Input TPUEstimator::Impl::make_input(const InputFn& input_fn, Mode mode) {
   using train::Heartbeat;
   const auto input = std::make_shared<estimator::Input>();
   train::run_watched(config.tpu_config.hang_timeout_secs, kHangOption,
-                     [input, input_fn, wanted = input_options(*this, mode)](Heartbeat& heartbeat) {
+                     [input, input_fn, wanted = input_options(mode)](Heartbeat& heartbeat) {
                        const Heartbeat::Visit visit(heartbeat, "input_fn");
                        *input = estimator::make_input(input_fn, wanted);
                      });
@@ -214,53 +212,6 @@ std::unique_ptr<Session> TPUEstimator::Impl::make_session(const estimator::Model
   const GraphScope scope(*model.graph);
   session->run({variables_initializer(local_variables())});
   return session;
-}
-
-void TPUEstimator::Impl::check(const estimator::Model& model, Mode mode) {
-  const Place& where = place(mode);
-  const Check wanted = config.tpu_config.check.value_or(where.use_tpu ? Check::error
-                                                        : plain       ? Check::off
-                                                                      : Check::warn);
-  if (wanted == Check::off) return;
-  estimator::enforce(
-      estimator::check_model(model, {.replicas = where.replicas, .core_memory = where.core_memory}),
-      wanted);
-}
-
-CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
-  const Place& where = place(mode);
-  estimator::InputOptions wanted = input_options(*this, mode);
-  std::vector<Violation> of_input;
-  // Returns the input; nothing after it recorded a violation.
-  const auto try_input = [&](std::string fix) -> std::optional<estimator::Input> {
-    try {
-      return estimator::make_input(input_fn, wanted);
-    } catch (const Error& error) {
-      if (error.code() != Code::invalid_argument) throw;
-      of_input.push_back({.what = std::string(error.message()), .fix = std::move(fix)});
-      return std::nullopt;
-    }
-  };
-  const std::string other_input = "change what the input_fn returns";
-  const int64_t too_many = wanted.batch_size.value_or(0) % where.all_replicas();
-  std::optional<estimator::Input> input =
-      try_input(too_many == 0 ? other_input : "change the batch size of the estimator");
-  if (!input && too_many != 0) {
-    // Continue with a batch that can be split, to find other violations.
-    *wanted.batch_size += where.all_replicas() - too_many;
-    input = try_input(other_input);
-  }
-  if (!input && wanted.use_tpu) {
-    // Unknown shapes are reported by the check of the model, all at once.
-    wanted.use_tpu = false;
-    of_input.pop_back();
-    input = try_input(other_input);
-  }
-  if (!input) return {.violations = std::move(of_input)};
-  CheckReport report = estimator::check_model(
-      trace(*input, mode), {.replicas = where.replicas, .core_memory = where.core_memory});
-  report.violations.insert(report.violations.begin(), of_input.begin(), of_input.end());
-  return report;
 }
 
 Scaffold TPUEstimator::Impl::ask_scaffold(const estimator::Model& model) {

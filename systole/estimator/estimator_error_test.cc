@@ -16,11 +16,11 @@
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/loop/model_dir_lock.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

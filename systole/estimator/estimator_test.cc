@@ -12,12 +12,12 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/io/events/event_reader.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
-#include "systole/train/learning_rate_decay.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
+#include "systole/train/schedules/learning_rate_decay.h"
 #include "systole/train/summary.h"
 
 namespace systole {

@@ -48,6 +48,8 @@ struct TPUEstimator::Impl {
   };
   const Place& place(Mode mode);
 
+  // What a mode asks of its input.
+  estimator::InputOptions input_options(Mode mode);
   estimator::Input make_input(const InputFn& input_fn, Mode mode);
   estimator::Model trace(const estimator::Input& input, Mode mode);
   // Returns a session of the model's graph, with local variables initialised.

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "systole/base/log.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

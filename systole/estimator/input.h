@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "systole/data/feed/step_reader.h"
-#include "systole/estimator/estimator.h"
+#include "systole/estimator/config.h"
+#include "systole/estimator/functions.h"
 
 namespace systole::estimator {
 

@@ -14,7 +14,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

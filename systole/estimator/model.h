@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "systole/estimator/estimator.h"
+#include "systole/estimator/functions.h"
 #include "systole/estimator/input.h"
 
 namespace systole::estimator {

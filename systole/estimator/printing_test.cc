@@ -6,12 +6,12 @@
 #include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/debugging_ops.h"
-#include "systole/graph/api/initializers.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/variable_scope.h"
+#include "systole/graph/functions/initializers.h"
+#include "systole/graph/functions/variable_scope.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/loop/print_hook.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

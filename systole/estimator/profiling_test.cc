@@ -16,7 +16,7 @@
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/loop/profiler_hook.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

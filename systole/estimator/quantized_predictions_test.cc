@@ -10,9 +10,9 @@
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/variable_scope.h"
+#include "systole/graph/functions/variable_scope.h"
 #include "systole/train/layers.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

@@ -16,10 +16,10 @@
 #include "systole/base/nest.h"
 #include "systole/base/source_location.h"
 #include "systole/estimator/mode.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/train/loop/hooks.h"
 #include "systole/train/loop/scaffold.h"
-#include "systole/train/metrics.h"
+#include "systole/train/metrics/metrics.h"
 
 namespace systole {
 

@@ -12,11 +12,11 @@
 #include "systole/estimator/testing/line_examples.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
 #include "systole/train/loop/signals.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

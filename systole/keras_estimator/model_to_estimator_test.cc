@@ -6,7 +6,7 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras::estimator {

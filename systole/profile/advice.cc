@@ -26,8 +26,7 @@ class Adviser {
  public:
   explicit Adviser(Analysis& analysis) : analysis_(analysis) {
     for (const Step& step : analysis.steps) {
-      for (int p = 0; p < kNumParts; ++p)
-        in_steps_[static_cast<size_t>(p)] += step.parts[static_cast<size_t>(p)];
+      for (int p = 0; p < kNumParts; ++p) in_steps_[p] += step.parts[p];
     }
     seconds_ = analysis.steps_seconds();
   }

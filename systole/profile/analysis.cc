@@ -125,8 +125,8 @@ class Analyser {
   }
 
   static bool in_noted_step(const std::vector<NestedSpan>& spans, const NestedSpan& op) {
-    for (int at = op.parent; at >= 0; at = spans[static_cast<size_t>(at)].parent) {
-      const Event& event = *spans[static_cast<size_t>(at)].event;
+    for (int at = op.parent; at >= 0; at = spans[at].parent) {
+      const Event& event = *spans[at].event;
       if (event.kind == Kind::step)
         return event.arg("ops", 0) > 0 && event.arg("program", 0) == op.event->arg("program", 0);
     }
@@ -212,13 +212,12 @@ class Analyser {
   }
 
   static int64_t steps_of_loop(const std::vector<NestedSpan>& spans, int loop) {
-    return spans[static_cast<size_t>(loop)].event->arg("steps", INT64_MAX);
+    return spans[loop].event->arg("steps", INT64_MAX);
   }
 
   static int enclosing_loop(const std::vector<NestedSpan>& spans, size_t i) {
     int at = spans[i].parent;
-    while (at >= 0 && spans[static_cast<size_t>(at)].event->kind != Kind::loop)
-      at = spans[static_cast<size_t>(at)].parent;
+    while (at >= 0 && spans[at].event->kind != Kind::loop) at = spans[at].parent;
     return at;
   }
 
@@ -230,9 +229,7 @@ class Analyser {
       const Event& event = *spans[i].event;
       const int loop = enclosing_loop(spans, i);
       Step step{.end_ns = event.end, .ops_noted = event.arg("ops", 0) > 0};
-      step.number = loop >= 0
-                        ? spans[static_cast<size_t>(loop)].event->arg("step", 0) + in_loop[loop]++
-                        : counted++;
+      step.number = loop >= 0 ? spans[loop].event->arg("step", 0) + in_loop[loop]++ : counted++;
       step.begin_ns = result_.steps.empty() ? first_begin(spans, i) : result_.steps.back().end_ns;
       result_.steps.push_back(step);
     }

@@ -286,7 +286,7 @@ json stage_rows(const Analysis& analysis) {
 json parts_of(const Parts& parts) {
   json result = json::object();
   for (int p = 0; p < kNumParts; ++p)
-    result[std::string(to_string(static_cast<Part>(p)))] = parts[static_cast<size_t>(p)];
+    result[std::string(to_string(static_cast<Part>(p)))] = parts[p];
   return result;
 }
 
@@ -320,14 +320,13 @@ json op_row(const OpTime& op, const Analysis& analysis) {
           {"roofline_utilization", ratio(op.flops_per_second(), roof)},
           {"limited_by", by_memory ? "memory" : "compute"},
           {"wasted_seconds", op.seconds * (1 - utilisation(op, peaks))},
-          {"by_reference", op.op->by_reference}};
+          {"interpreted", op.op->interpreted}};
 }
 
 Parts parts_in_steps(const Analysis& analysis) {
   Parts sum{};
   for (const Step& step : analysis.steps) {
-    for (int p = 0; p < kNumParts; ++p)
-      sum[static_cast<size_t>(p)] += step.parts[static_cast<size_t>(p)];
+    for (int p = 0; p < kNumParts; ++p) sum[p] += step.parts[p];
   }
   return sum;
 }
@@ -359,7 +358,7 @@ json part_percentiles(const Analysis& analysis) {
   json result = json::object();
   for (int p = 0; p < kNumParts; ++p) {
     std::vector<double> values;
-    for (const Step& step : analysis.steps) values.push_back(step.parts[static_cast<size_t>(p)]);
+    for (const Step& step : analysis.steps) values.push_back(step.parts[p]);
     result[std::string(to_string(static_cast<Part>(p)))] =
         distribution(distribution_of(std::move(values)));
   }
@@ -403,8 +402,7 @@ json pod_page(const Analysis& analysis) {
   for (const Step* step : shown_steps(analysis)) {
     json breakdown = json::object();
     for (int p = 0; p < kNumParts; ++p) {
-      breakdown[std::string(to_string(static_cast<Part>(p)))] =
-          1e6 * step->parts[static_cast<size_t>(p)];
+      breakdown[std::string(to_string(static_cast<Part>(p)))] = 1e6 * step->parts[p];
     }
     // Replicas of this machine run in lockstep in one program: one row holds for all.
     steps.push_back({{"stepNum", step->number},

@@ -20,11 +20,10 @@ std::vector<NestedSpan> nest(const std::vector<Event>& events) {
   std::vector<int> open;
   for (size_t i = 0; i < spans.size(); ++i) {
     const Event& event = *spans[i].event;
-    while (!open.empty() && spans[static_cast<size_t>(open.back())].end <= event.begin)
-      open.pop_back();
+    while (!open.empty() && spans[open.back()].end <= event.begin) open.pop_back();
     spans[i].end = event.end;
     if (!open.empty()) {
-      NestedSpan& parent = spans[static_cast<size_t>(open.back())];
+      NestedSpan& parent = spans[open.back()];
       spans[i].parent = open.back();
       spans[i].end = std::min(event.end, parent.end);
       parent.children.push_back(static_cast<int>(i));
@@ -42,7 +41,7 @@ std::vector<std::pair<int64_t, int64_t>> self_intervals(const std::vector<Nested
   std::vector<std::pair<int64_t, int64_t>> result;
   int64_t at = span.event->begin;
   for (const int child : span.children) {
-    const NestedSpan& inner = spans[static_cast<size_t>(child)];
+    const NestedSpan& inner = spans[child];
     if (inner.event->begin > at) result.emplace_back(at, inner.event->begin);
     at = std::max(at, inner.end);
   }

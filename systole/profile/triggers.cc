@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/profile/writer.h"
 
 namespace systole::profile {
@@ -28,13 +28,13 @@ constexpr double kMaxSeconds = 3600;
 // The requests of the process. Never destroyed: the signal may come at any time.
 struct Triggers {
   sem_t signalled{};
-  std::mutex folder_mutex;
-  std::string folder;  // of captures by signal; guarded by folder_mutex
-  std::mutex mutex;
-  std::condition_variable ending;
+  Mutex folder_mutex;
+  std::string folder SYSTOLE_GUARDED_BY(folder_mutex);  // of captures by signal
+  Mutex mutex;
+  CondVar ending;
   // Guarded by the mutex:
-  std::optional<Capture> at_start;
-  bool ended = false;
+  std::optional<Capture> at_start SYSTOLE_GUARDED_BY(mutex);
+  bool ended SYSTOLE_GUARDED_BY(mutex) = false;
 };
 
 Triggers& triggers() {
@@ -71,19 +71,19 @@ void finish(std::optional<Capture>& capture) {
 }
 
 // Waits until the process ends, at most so long. REQUIRES: the lock.
-void wait_for_end(std::unique_lock<std::mutex>& lock, double seconds) {
+void wait_for_end(MutexLock& lock, double seconds) {
   triggers().ending.wait_for(lock, std::chrono::duration<double>(seconds),
-                             [] { return triggers().ended; });
+                             []() SYSTOLE_REQUIRES(triggers().mutex) { return triggers().ended; });
 }
 
 void capture_from_start() {
-  std::unique_lock lock(triggers().mutex);
+  MutexLock lock(triggers().mutex);
   wait_for_end(lock, seconds_wanted(kSecondsOfVariable));
   finish(triggers().at_start);
 }
 
 std::string signal_folder() {
-  const std::lock_guard lock(triggers().folder_mutex);
+  const MutexLock lock(triggers().folder_mutex);
   return triggers().folder;
 }
 
@@ -91,7 +91,7 @@ void capture_on_signals() {
   while (true) {
     while (sem_wait(&triggers().signalled) != 0 && errno == EINTR) {
     }
-    std::unique_lock lock(triggers().mutex);
+    MutexLock lock(triggers().mutex);
     if (triggers().ended) return;
     try {
       const std::string folder = signal_folder();
@@ -115,7 +115,7 @@ extern "C" void request_capture(int) {
 
 void end_captures() {
   Triggers& t = triggers();
-  const std::lock_guard lock(t.mutex);
+  const MutexLock lock(t.mutex);
   t.ended = true;
   t.ending.notify_all();
   finish(t.at_start);
@@ -139,7 +139,7 @@ void install() {
   const std::string folder = environment_value(kFolderVariable);
   if (folder.empty()) return;
   try {
-    const std::lock_guard lock(triggers().mutex);
+    const MutexLock lock(triggers().mutex);
     triggers().at_start.emplace(folder);
   } catch (const std::exception& error) {
     return report_failure(error);
@@ -154,7 +154,7 @@ void install_triggers(const char* folder) {
   std::call_once(once, install);
   const std::string variable = environment_value(kFolderVariable);
   const bool given = folder != nullptr && *folder != '\0';
-  const std::lock_guard lock(triggers().folder_mutex);
+  const MutexLock lock(triggers().folder_mutex);
   triggers().folder = !variable.empty() ? variable : given ? folder : "profile";
 }
 

@@ -28,7 +28,7 @@ void check_arguments(const Computation& main, std::span<const std::vector<Tensor
                              batches[b].size(), main.num_parameters());
     }
     for (int i = 0; i < main.num_parameters(); ++i) {
-      const Tensor& argument = batches[b][static_cast<size_t>(i)];
+      const Tensor& argument = batches[b][i];
       if (argument.type() != main.parameter(i).type()) {
         throw invalid_argument("calibration: batch {}: argument {}, got {}, expected {}", b, i,
                                argument.type(), main.parameter(i).type());

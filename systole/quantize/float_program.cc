@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "systole/base/error.h"
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/expand_quantized.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -49,7 +49,7 @@ std::optional<std::vector<float>> by_channel(const Tensor& x, const Dims& dimens
     return std::vector<float>(static_cast<size_t>(channels), x.data<float>()[0]);
   }
   for (int i = 0; i < x.rank(); ++i) {
-    const bool here = dimensions[static_cast<size_t>(i)] == axis;
+    const bool here = dimensions[i] == axis;
     if (x.dim(i) != (here ? channels : 1)) return std::nullopt;
   }
   const std::span<const float> values = x.data<float>();
@@ -64,8 +64,8 @@ std::optional<std::vector<float>> by_channel(const Tensor& x, int axis) {
   std::vector<float> values(static_cast<size_t>(channels));
   const std::span<const float> elements = x.data<float>();
   for (int64_t i = 0; i < x.num_elements(); ++i) {
-    float& value = values[static_cast<size_t>(i / inner % channels)];
-    const float element = elements[static_cast<size_t>(i)];
+    float& value = values[i / inner % channels];
+    const float element = elements[i];
     if (i / inner < channels && i % inner == 0) value = element;
     if (value != element) return std::nullopt;
   }

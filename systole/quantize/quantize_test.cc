@@ -10,9 +10,9 @@
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/quantized.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/client.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::quantize {
 namespace {

@@ -78,7 +78,7 @@ void Histogram::add(const Tensor& values) {
   const double per_bin = kBins / (2 * limit_);
   for (const float x : elements) {
     const auto bin = static_cast<int64_t>((x + limit_) * per_bin);
-    ++bins_[static_cast<size_t>(std::clamp<int64_t>(bin, 0, kBins - 1))];
+    ++bins_[std::clamp<int64_t>(bin, 0, kBins - 1)];
   }
   count_ += static_cast<int64_t>(elements.size());
 }

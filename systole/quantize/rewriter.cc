@@ -183,7 +183,7 @@ class Rewriter {
     const int64_t channels = scaled.dim(layer.weight_axis);
     const std::span<float> values = scaled.data<float>();
     for (int64_t i = 0; i < scaled.num_elements(); ++i) {
-      values[static_cast<size_t>(i)] *= layer.scale[static_cast<size_t>(i / inner % channels)];
+      values[i] *= layer.scale[i / inner % channels];
     }
     return scaled;
   }

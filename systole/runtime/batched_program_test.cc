@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::runtime {
 namespace {
@@ -29,9 +29,9 @@ TEST(BatchedProgramTest, RunsAnyNumberOfExamples) {
     Tensor x(DType::f32, {examples, 2});
     Tensor y(DType::f32, {examples});
     for (int64_t i = 0; i < examples; ++i) {
-      x.data<float>()[static_cast<size_t>(2 * i)] = static_cast<float>(i);
-      x.data<float>()[static_cast<size_t>(2 * i + 1)] = 100;
-      y.data<float>()[static_cast<size_t>(i)] = 0.5F;
+      x.data<float>()[2 * i] = static_cast<float>(i);
+      x.data<float>()[2 * i + 1] = 100;
+      y.data<float>()[i] = 0.5F;
     }
     const std::vector<Tensor> results = program.run(std::vector<Tensor>{x, y});
     ASSERT_EQ(results.size(), 2U);

@@ -86,12 +86,12 @@ struct Result {
 
 // One step of a compiled program, and its cost in one run of the program.
 struct StepProfile {
-  std::string step;           // "fusion(exponential, reduce) f32[32]", and the node it is from
-  bool by_reference = false;  // computed by the op's reference value, without compiled code
-  int64_t runs = 0;           // several inside a loop
-  double seconds = 0;         // of all runs, without those of the steps inside it
-  double flops = 0;           // of all runs
-  double bytes = 0;           // of all runs: each operand and each result once
+  std::string step;          // "fusion(exponential, reduce) f32[32]", and the node it is from
+  bool interpreted = false;  // computed by the op's reference value, without compiled code
+  int64_t runs = 0;          // several inside a loop
+  double seconds = 0;        // of all runs, without those of the steps inside it
+  double flops = 0;          // of all runs
+  double bytes = 0;          // of all runs: each operand and each result once
 };
 
 struct ExecuteOptions {
@@ -108,7 +108,7 @@ struct ExecutableStats {
   int64_t temp_bytes = 0;
   int64_t code_bytes = 0;
   double flops = 0;
-  int64_t reference_steps = 0;  // see StepProfile::by_reference
+  int64_t reference_steps = 0;  // see StepProfile::interpreted
   double compile_seconds = 0;
   bool code_cached = false;  // its machine code was in memory or on disk already
   bool notes_steps = false;  // launches record their steps (base/trace.h); else the caller does

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "systole/base/mutex.h"
 
 namespace systole::runtime {
 
@@ -41,17 +41,17 @@ SharedError dropped() noexcept {
 }  // namespace
 
 struct Event::State {
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  CondVar changed;
   std::atomic<bool> ready = false;  // `error` does not change after it
   SharedError error;
-  std::vector<Callback> callbacks;  // guarded by `mutex`
+  std::vector<Callback> callbacks SYSTOLE_GUARDED_BY(mutex);
 
   // Allocates nothing.
   void finish(SharedError failure) {
     std::vector<Callback> called;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (ready) return;
       error = std::move(failure);
       ready = true;
@@ -78,7 +78,7 @@ const Error* Event::state_error() const { return state_->ready ? state_->outcome
 
 void Event::wait_for_state() const {
   if (!state_->ready) {
-    std::unique_lock lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->changed.wait(lock, [this] { return state_->ready.load(); });
   }
   if (const Error* error = state_->outcome()) throw Error(*error);
@@ -87,7 +87,7 @@ void Event::wait_for_state() const {
 void Event::then(Callback callback) const {
   if (state_ == nullptr) return callback(nullptr);
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (!state_->ready) {
       state_->callbacks.push_back(std::move(callback));
       return;

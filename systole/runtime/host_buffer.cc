@@ -17,7 +17,7 @@ Tensor owned(Tensor value) {
 }  // namespace
 
 void HostMemory::add(int device, int64_t bytes) {
-  Count& count = counts_[static_cast<size_t>(device)];
+  Count& count = counts_[device];
   const int64_t now = count.bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   int64_t peak = count.peak.load(std::memory_order_relaxed);
   while (now > peak && !count.peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
@@ -25,7 +25,7 @@ void HostMemory::add(int device, int64_t bytes) {
 }
 
 MemoryStats HostMemory::stats(int device) const {
-  const Count& count = counts_[static_cast<size_t>(device)];
+  const Count& count = counts_[device];
   return {.bytes_in_use = count.bytes.load(std::memory_order_relaxed),
           .peak_bytes_in_use = count.peak.load(std::memory_order_relaxed)};
 }

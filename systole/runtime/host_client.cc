@@ -104,7 +104,7 @@ std::unique_ptr<Buffer> HostClient::buffer_from_host(Tensor tensor, const Buffer
   check_space(tensor.type(), options);
   if (count <= 1) {
     const int id = count == 0 ? 0 : options.device_ids[0];
-    return std::make_unique<HostBuffer>(std::move(tensor), alone_[static_cast<size_t>(id)]);
+    return std::make_unique<HostBuffer>(std::move(tensor), alone_[id]);
   }
   if (options.stacked && (tensor.rank() == 0 || tensor.dim(0) != static_cast<int64_t>(count))) {
     throw invalid_argument("{}: stacked array, got {}, expected a first axis of {}", platform_,
@@ -121,7 +121,7 @@ void HostClient::check_space(const TensorType& type, const BufferOptions& option
   const auto count = static_cast<int64_t>(std::max<size_t>(options.device_ids.size(), 1));
   const int64_t bytes = type.byte_size() / (options.stacked ? count : 1);
   for (int64_t i = 0; i < count; ++i) {
-    const int id = options.device_ids.empty() ? 0 : options.device_ids[static_cast<size_t>(i)];
+    const int id = options.device_ids.empty() ? 0 : options.device_ids[i];
     const int64_t used = memory_->stats(id).bytes_in_use;
     if (bytes <= core_memory_ - used) continue;
     throw make_error(Code::resource_exhausted,
@@ -133,7 +133,7 @@ void HostClient::check_space(const TensorType& type, const BufferOptions& option
 MemoryStats HostClient::memory_stats(int device_id) const {
   check_device(device_id);
   MemoryStats stats = memory_->stats(device_id);
-  stats.bytes_limit = devices_[static_cast<size_t>(device_id)].memory_bytes;
+  stats.bytes_limit = devices_[device_id].memory_bytes;
   return stats;
 }
 

@@ -27,7 +27,7 @@ void check_donations(const HostProgram& program, std::span<const Argument> argum
 Event fail(const HostProgram& program, Event failure, std::span<const Argument> arguments,
            std::span<const Result> results) {
   for (const auto& [parameter, result] : program.aliases) {
-    HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
+    HostBuffer* const buffer = donated_buffer(arguments[parameter]);
     if (buffer != nullptr) buffer->fail(failure);
   }
   for (size_t k = 0; k < results.size(); ++k) {
@@ -67,8 +67,8 @@ Event launch_on_host(const HostProgram& program, std::span<const Argument> argum
   // An output may be one of the inputs itself, which its owner may change later.
   for (Tensor& output : outputs) output = output.clone();
   for (const auto& [parameter, result] : program.aliases) {
-    HostBuffer* const buffer = donated_buffer(arguments[static_cast<size_t>(parameter)]);
-    const Tensor& output = outputs[static_cast<size_t>(result)];
+    HostBuffer* const buffer = donated_buffer(arguments[parameter]);
+    const Tensor& output = outputs[result];
     if (buffer != nullptr && buffer->type() == output.type()) buffer->set_value(output.clone());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

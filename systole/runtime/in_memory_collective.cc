@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/runtime/collective.h"
 
@@ -30,14 +29,14 @@ class Group {
   // Brings a value, which must stay in place until the next call of meet(), and waits for those of
   // all ranks.
   void bring(int rank, Contribution contribution) {
-    std::unique_lock lock(mutex_);
-    given_[static_cast<size_t>(rank)] = std::move(contribution);
+    MutexLock lock(mutex_);
+    given_[rank] = std::move(contribution);
     meet(lock);
   }
 
   // The values of all ranks, between bring() and meet(). Errors: INVALID_ARGUMENT if ranks differ.
   std::vector<const Tensor*> values() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<const Tensor*> values;
     for (const Contribution& other : given_) {
       check_same(other);
@@ -47,26 +46,26 @@ class Group {
   }
 
   void meet() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     meet(lock);
   }
 
   void leave() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     left_ = true;
     changed_.notify_all();
   }
 
   // Ends the operation of the others, too.
   void fail(const Error& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = error;
     changed_.notify_all();
   }
 
  private:
   // Waits for all ranks.
-  void meet(std::unique_lock<std::mutex>& lock) {
+  void meet(MutexLock& lock) SYSTOLE_REQUIRES(mutex_) {
     throw_failure();
     const int64_t meeting = meetings_;
     if (++arrived_ == size()) {
@@ -75,8 +74,9 @@ class Group {
       changed_.notify_all();
       return;
     }
-    const bool in_time = changed_.wait_for(
-        lock, timeout_, [&] { return meetings_ > meeting || left_ || failure_.has_value(); });
+    const bool in_time = changed_.wait_for(lock, timeout_, [&]() SYSTOLE_REQUIRES(mutex_) {
+      return meetings_ > meeting || left_ || failure_.has_value();
+    });
     if (meetings_ > meeting) return;
     if (!in_time && !failure_) {
       failure_ = make_error(Code::deadline_exceeded,
@@ -87,7 +87,7 @@ class Group {
     throw_failure();
   }
 
-  void throw_failure() {
+  void throw_failure() SYSTOLE_REQUIRES(mutex_) {
     if (left_ && !failure_) {
       failure_ = make_error(Code::aborted, "collective: a rank has left the group of {}", size());
     }
@@ -110,13 +110,13 @@ class Group {
   }
 
   const std::chrono::milliseconds timeout_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   std::vector<Contribution> given_;
-  int arrived_ = 0;
-  int64_t meetings_ = 0;
-  bool left_ = false;
-  std::optional<Error> failure_;
+  int arrived_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  int64_t meetings_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  bool left_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 class InMemoryCollective final : public Collective {
@@ -147,7 +147,7 @@ class InMemoryCollective final : public Collective {
     }
     operate(
         fmt::format("broadcast from {}", root), &value,
-        [&](const auto& values) { return values[static_cast<size_t>(root)]->clone(); },
+        [&](const auto& values) { return values[root]->clone(); },
         [&](Tensor result) { value = std::move(result); });
   }
 

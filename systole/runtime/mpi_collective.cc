@@ -292,7 +292,7 @@ class MpiCollective final : public Collective {
     for (int r = 0; r < size(); ++r) {
       if (r == rank()) continue;
       if (own.count > 0) {
-        std::vector<std::byte>& from = chunk.values[static_cast<size_t>(r)];
+        std::vector<std::byte>& from = chunk.values[r];
         from.resize(static_cast<size_t>(own.count * element_bytes_));
         chunk.exchange->add(mpi_.receive, group_, from.data(), own.count * element_bytes_, r, tag);
       }
@@ -313,7 +313,7 @@ class MpiCollective final : public Collective {
     const Range own = range(rank(), chunk.number, value);
     std::vector<const void*> values;
     for (const auto& from : chunk.values) values.push_back(from.data());
-    values[static_cast<size_t>(rank())] = place(own, value);
+    values[rank()] = place(own, value);
     reduce_in_pairs(value.dtype(), values, own.count, reduction, place(own, value));
     chunk.results = &new_requests();
     const auto tag = static_cast<int32_t>(kResultTag + chunk.number % kTagsInUse);
@@ -370,7 +370,7 @@ class MpiCollective final : public Collective {
   const MpiJob& job_;
   const MpiFunctions& mpi_;
   const std::chrono::milliseconds timeout_;
-  std::unique_lock<std::mutex> mpi_lock_{mpi_mutex(), std::defer_lock};  // held in operations
+  std::unique_lock<Mutex> mpi_lock_{mpi_mutex(), std::defer_lock};  // held in operations
   void* group_ = nullptr;
   void* leave_ = nullptr;  // a receive of the message that a leaving rank sends; null: it has come
   std::string operation_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "systole/base/mutex.h"
+
 namespace systole::runtime {
 namespace {
 
@@ -23,7 +25,7 @@ MpiHeartbeat::MpiHeartbeat(std::chrono::milliseconds timeout, OnLoss on_loss)
       timeout_(timeout),
       on_loss_(std::move(on_loss)),
       heard_(Clock::now()) {
-  const std::lock_guard lock(mpi_mutex());
+  const MutexLock lock(mpi_mutex());
   check_mpi(mpi_.open_group(&group_), "MPI_Comm_dup");
   check_mpi(mpi_.receive(group_, nullptr, 0, previous_of(job_), kBeatTag, &beat_), "MPI_Irecv");
   check_mpi(mpi_.receive(group_, nullptr, 0, previous_of(job_), kLeaveTag, &leave_), "MPI_Irecv");
@@ -32,12 +34,12 @@ MpiHeartbeat::MpiHeartbeat(std::chrono::milliseconds timeout, OnLoss on_loss)
 
 MpiHeartbeat::~MpiHeartbeat() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
     changed_.notify_all();
   }
   thread_.join();
-  const std::lock_guard lock(mpi_mutex());
+  const MutexLock lock(mpi_mutex());
   void* request = nullptr;  // without bytes: done at once, and MPI ends what is not
   mpi_.send(group_, nullptr, 0, next_of(job_), kLeaveTag, &request);
   if (beat_ != nullptr) mpi_.cancel(&beat_);
@@ -45,9 +47,10 @@ MpiHeartbeat::~MpiHeartbeat() {
 }
 
 void MpiHeartbeat::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   bool all_live = true;
-  while (!changed_.wait_for(lock, timeout_ / kBeatsInTimeout, [&] { return ends_; })) {
+  while (!changed_.wait_for(lock, timeout_ / kBeatsInTimeout,
+                            [&]() SYSTOLE_REQUIRES(mutex_) { return ends_; })) {
     lock.unlock();
     try {
       if (all_live) beat();
@@ -66,7 +69,7 @@ void MpiHeartbeat::beat() {
     return done != 0;
   };
   {
-    const std::lock_guard lock(mpi_mutex());
+    const MutexLock lock(mpi_mutex());
     std::erase_if(sends_, is_done);
     if (sends_.size() < kMaxUnsent) {
       sends_.push_back(nullptr);

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/runtime/mpi_library.h"
 
 namespace systole::runtime {
@@ -39,9 +38,9 @@ class MpiHeartbeat {
   void* leave_ = nullptr;  // a receive of its last one; null: it has come
   std::vector<void*> sends_;
   std::chrono::steady_clock::time_point heard_;
-  std::mutex mutex_;  // guards ends_
-  std::condition_variable changed_;
-  bool ends_ = false;
+  Mutex mutex_;  // guards ends_
+  CondVar changed_;
+  bool ends_ SYSTOLE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -74,8 +74,8 @@ const MpiJob& mpi_job() {
   return job;
 }
 
-std::mutex& mpi_mutex() {
-  static std::mutex mutex;
+Mutex& mpi_mutex() {
+  static Mutex mutex;
   return mutex;
 }
 

@@ -1,9 +1,9 @@
 // Loads libsystole_mpi.so.
 #pragma once
 
-#include <mutex>
 #include <string_view>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/mpi_functions.h"
 
 namespace systole::runtime {
@@ -21,7 +21,7 @@ const MpiJob& mpi_job();
 
 // Serializes calls of MPI: hold it for each call. A thread that polls for messages releases it
 // between polls.
-std::mutex& mpi_mutex();
+Mutex& mpi_mutex();
 
 // Makes exit() abort the job with kRestartExitCode, because a rank does not answer: waiting for it
 // would take forever.

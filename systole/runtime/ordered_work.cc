@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 
 namespace systole::runtime {
 
 OrderedWork::~OrderedWork() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
     changed_.notify_all();
   }
@@ -19,7 +20,7 @@ OrderedWork::~OrderedWork() {
 void OrderedWork::add(const void* key, std::function<void()> work) {
   Item item{.key = key, .work = std::move(work), .environment = {}};
   std::fegetenv(&item.environment);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // First what may fail: an item without a thread would wait for ever.
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   waiting_.push_back(std::move(item));
@@ -27,29 +28,30 @@ void OrderedWork::add(const void* key, std::function<void()> work) {
 }
 
 void OrderedWork::finish(const void* key) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [&] { return std::ranges::find(waiting_, key, &Item::key) == waiting_.end(); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) {
+    return std::ranges::find(waiting_, key, &Item::key) == waiting_.end();
+  });
   const auto outcome = done_.extract(key);
   if (!outcome.empty() && outcome.mapped()) throw Error(*outcome.mapped());
 }
 
 void OrderedWork::wait_for_all() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return waiting_.empty(); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return waiting_.empty(); });
 }
 
 void OrderedWork::drop_all() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return waiting_.empty(); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return waiting_.empty(); });
   done_.clear();
 }
 
 void OrderedWork::run() {
   tracing::name_thread("processes");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+    changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return ends_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     const Item item = waiting_.front();
     Outcome outcome;

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <cfenv>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::runtime {
 
@@ -42,11 +41,11 @@ class OrderedWork {
   using Outcome = std::optional<Error>;
   void run();
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::deque<Item> waiting_;  // the first one may be under way
-  std::map<const void*, Outcome> done_;
-  bool ends_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Item> waiting_ SYSTOLE_GUARDED_BY(mutex_);  // the first one may be under way
+  std::map<const void*, Outcome> done_ SYSTOLE_GUARDED_BY(mutex_);
+  bool ends_ SYSTOLE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

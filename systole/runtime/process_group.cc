@@ -7,6 +7,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/runtime/mpi_collective.h"
 #include "systole/runtime/mpi_heartbeat.h"
@@ -44,7 +45,7 @@ void ProcessGroup::guarded(Wait wait, Work&& work) {
 
 template <class Work>
 void ProcessGroup::exchange(Wait wait, Work&& work) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     work(wait == Wait::step ? *steps_ : *rare_);
   } catch (const Error& error) {
@@ -195,7 +196,7 @@ std::vector<std::string> ProcessGroup::gather(const std::string& text) {
     const Tensor bytes = group.all_gather(Tensor::lent(DType::u8, Shape{most}, own.data()));
     for (int r = 0; r < size_; ++r) {
       const auto* const first = static_cast<const char*>(bytes.raw()) + r * most;
-      all.emplace_back(first, static_cast<size_t>(size[static_cast<size_t>(r)]));
+      all.emplace_back(first, static_cast<size_t>(size[r]));
     }
   });
   return all;
@@ -230,7 +231,7 @@ void end_job(const Error& error) {
       "{}; rank {} of {} ends the job with exit code {}: start it again, training continues from "
       "its newest checkpoint",
       error.what(), job.rank, job.size, kRestartExitCode);
-  const std::lock_guard lock(mpi_mutex());
+  const MutexLock lock(mpi_mutex());
   job.functions->abort(kRestartExitCode);
   std::_Exit(kRestartExitCode);
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/runtime/collective.h"
 
 namespace systole::runtime {
@@ -94,10 +94,10 @@ class ProcessGroup {
 
   int rank_ = 0;
   int size_ = 1;
-  std::mutex mutex_;
-  std::unique_ptr<Collective> steps_;
-  std::unique_ptr<Collective> rare_;
-  OnFailure on_failure_;
+  Mutex mutex_;
+  std::unique_ptr<Collective> steps_ SYSTOLE_GUARDED_BY(mutex_);
+  std::unique_ptr<Collective> rare_ SYSTOLE_GUARDED_BY(mutex_);
+  OnFailure on_failure_ SYSTOLE_GUARDED_BY(mutex_);
   std::unique_ptr<OrderedWork> sums_;  // the exchanges of started sums, by workspace; last: it uses
                                        // the others
 };

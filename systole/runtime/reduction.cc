@@ -62,8 +62,7 @@ void reduce_block(std::span<const void* const> values, int64_t first, int64_t co
       for (int64_t i = 0; i < count; ++i) sum[i] = combine(sum[i], other[i], reduction);
     }
   }
-  for (int64_t i = 0; i < count; ++i)
-    into[first + i] = static_cast<T>(wide[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < count; ++i) into[first + i] = static_cast<T>(wide[i]);
 }
 
 }  // namespace

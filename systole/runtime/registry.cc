@@ -5,13 +5,17 @@
 #include <map>
 #include <mutex>
 
+#include "systole/base/mutex.h"
+#include "systole/hlo/passes/pass.h"
+#include "systole/stablehlo/text/text.h"
+
 namespace systole::runtime {
 namespace {
 
 // A client, made by the first caller while others with the same options wait.
 struct SharedClient {
-  std::mutex making;
-  std::unique_ptr<Client> client;
+  Mutex making;
+  std::unique_ptr<Client> client SYSTOLE_GUARDED_BY(making);
 };
 
 struct Entry {
@@ -20,8 +24,9 @@ struct Entry {
 };
 
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, Entry, std::less<>> entries;  // entries never move
+  Mutex mutex;
+  std::map<std::string, Entry, std::less<>> entries
+      SYSTOLE_GUARDED_BY(mutex);  // entries never move
 };
 
 // Never destroyed: a program's objects of static lifetime may hold compiled code, whose memory is
@@ -33,11 +38,14 @@ Registry& registry() {
 
 void ensure_registered() {
   static std::once_flag once;
-  std::call_once(once, register_backends);
+  std::call_once(once, [] {
+    hlo::set_module_printer([](const hlo::Module& module) { return hlo::print(module); });
+    register_backends();
+  });
 }
 
 // REQUIRES: the registry's lock.
-Entry& find_entry(std::string_view name) {
+Entry& find_entry(std::string_view name) SYSTOLE_REQUIRES(registry().mutex) {
   const size_t colon = name.find(':');
   const auto it = registry().entries.find(name.substr(0, colon));
   if (it != registry().entries.end() &&
@@ -52,7 +60,7 @@ Entry& find_entry(std::string_view name) {
 }  // namespace
 
 void register_backend(Backend backend) {
-  const std::lock_guard lock(registry().mutex);
+  const MutexLock lock(registry().mutex);
   const auto [it, inserted] = registry().entries.try_emplace(backend.name);
   if (!inserted)
     throw make_error(Code::already_exists, "register_backend: '{}' is there already", it->first);
@@ -65,7 +73,7 @@ Client& client(std::string_view name, const ClientOptions& options) {
   SharedClient* shared = nullptr;
   ClientOptions resolved;
   {
-    const std::lock_guard lock(registry().mutex);
+    const MutexLock lock(registry().mutex);
     Entry& found = find_entry(name);
     ClientOptions given = options;
     if (const size_t colon = name.find(':'); colon != std::string_view::npos) {
@@ -76,20 +84,20 @@ Client& client(std::string_view name, const ClientOptions& options) {
     entry = &found;
   }
   // Not std::call_once: the thread sanitizer's version of it hangs after an exception.
-  const std::lock_guard lock(shared->making);
+  const MutexLock lock(shared->making);
   if (shared->client == nullptr) shared->client = entry->backend.make(resolved);
   return *shared->client;
 }
 
 std::span<const OptionDef> backend_options(std::string_view name) {
   ensure_registered();
-  const std::lock_guard lock(registry().mutex);
+  const MutexLock lock(registry().mutex);
   return find_entry(name).backend.options;
 }
 
 std::vector<std::string> backend_names() {
   ensure_registered();
-  const std::lock_guard lock(registry().mutex);
+  const MutexLock lock(registry().mutex);
   std::vector<std::string> names;
   for (const auto& [name, entry] : registry().entries) names.push_back(name);
   return names;

@@ -6,8 +6,8 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/process_group.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::runtime {
 namespace {

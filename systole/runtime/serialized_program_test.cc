@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::runtime {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

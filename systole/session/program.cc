@@ -81,12 +81,12 @@ void Program::bind(const SpecializedProgram& program, SessionState& state) {
   }
   std::vector<const Node*> updated;
   for (const int variable : program.updated) {
-    updated.push_back(program.variables[static_cast<size_t>(variable)]);
+    updated.push_back(program.variables[variable]);
   }
   bind_state(device_, state, reads, updated, program.random_nodes);
   const auto num_fetched = static_cast<int>(outputs_among(key_.fetches).size());
   for (const auto& [parameter, result] : program.module->aliases) {
-    device_.reads[static_cast<size_t>(parameter)].update = result - num_fetched;
+    device_.reads[parameter].update = result - num_fetched;
   }
   device_.checks = program.checks;
 }

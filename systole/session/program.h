@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/graph/lowering/specialize.h"
 #include "systole/runtime/client.h"
-#include "systole/session/device_program.h"
-#include "systole/session/feeds.h"
+#include "systole/session/device/device_program.h"
+#include "systole/session/device/feeds.h"
 #include "systole/session/host/host_plan.h"
 
 namespace systole {

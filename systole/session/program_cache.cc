@@ -1,9 +1,9 @@
 #include "systole/session/program_cache.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 
 namespace systole {
 namespace {
@@ -40,13 +40,13 @@ const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches,
                                              const FeedValues& feeds) {
   const uint64_t hash = hash_of(fetches, feeds);
   {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     if (const Program* program = find(hash, fetches, feeds)) return *program;
   }
-  const std::lock_guard compiling(compile_mutex_);
+  const MutexLock compiling(compile_mutex_);
   const Program* sibling = nullptr;
   {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     if (const Program* program = find(hash, fetches, feeds)) return *program;
     for (const Program* other : in_order_) {
       const ProgramKey& key = other->key();
@@ -57,7 +57,7 @@ const Program& ProgramCache::find_or_compile(std::span<const FetchKey> fetches,
   auto program =
       std::make_unique<Program>(graph_, make_key(fetches, feeds), client_, options_, state_);
   log_compiled(*program, sibling);
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   compile_seconds_ += program->compile_seconds();
   in_order_.push_back(program.get());
   programs_[hash].push_back(std::move(program));
@@ -125,8 +125,8 @@ void ProgramCache::log_compiled(const Program& program, const Program* sibling) 
   }
 }
 
-SessionStats ProgramCache::stats() const {
-  const std::shared_lock lock(mutex_);
+ProgramCache::Stats ProgramCache::stats() const {
+  const ReaderLock lock(mutex_);
   return {.programs = static_cast<int64_t>(in_order_.size()), .compile_seconds = compile_seconds_};
 }
 

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/session/program.h"
-#include "systole/session/session.h"
 
 namespace systole {
 
@@ -26,11 +24,16 @@ class ProgramCache {
   // that do not fit; those of compiling.
   const Program& find_or_compile(std::span<const FetchKey> fetches, const FeedValues& feeds);
 
-  SessionStats stats() const;
+  // The number of programs, and the time that compiling them took.
+  struct Stats {
+    int64_t programs = 0;
+    double compile_seconds = 0;
+  };
+  Stats stats() const;
 
  private:
   const Program* find(uint64_t hash, std::span<const FetchKey> fetches,
-                      const FeedValues& feeds) const;
+                      const FeedValues& feeds) const SYSTOLE_REQUIRES_SHARED(mutex_);
   ProgramKey make_key(std::span<const FetchKey> fetches, const FeedValues& feeds) const;
   void log_compiled(const Program& program, const Program* sibling) const;
 
@@ -38,11 +41,12 @@ class ProgramCache {
   runtime::Client& client_;
   runtime::CompileOptions options_;
   SessionState& state_;
-  mutable std::shared_mutex mutex_;  // guards the members below
-  std::unordered_map<uint64_t, std::vector<std::unique_ptr<Program>>> programs_;
-  std::vector<const Program*> in_order_;
-  double compile_seconds_ = 0;
-  std::mutex compile_mutex_;  // one compilation at a time
+  mutable SharedMutex mutex_;
+  std::unordered_map<uint64_t, std::vector<std::unique_ptr<Program>>> programs_
+      SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<const Program*> in_order_ SYSTOLE_GUARDED_BY(mutex_);
+  double compile_seconds_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  Mutex compile_mutex_;  // one compilation at a time
 };
 
 }  // namespace systole

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/session/session_impl.h"
 
@@ -123,11 +124,11 @@ void Session::Impl::execute(const Program& program, const FeedValues& feeds,
     note_idle_cores(program);
   }
   if (program.exclusive()) {
-    const std::unique_lock lock(run_mutex);
+    const WriterLock lock(run_mutex);
     check_open();
     program.run(feeds, fetched);
   } else {
-    const std::shared_lock lock(run_mutex);
+    const ReaderLock lock(run_mutex);
     check_open();
     program.run(feeds, fetched);
   }
@@ -136,7 +137,7 @@ void Session::Impl::execute(const Program& program, const FeedValues& feeds,
 void Session::Impl::execute_with_host(const Program& program, const FeedValues& feeds,
                                       std::span<Tensor> fetched) {
   {
-    const std::shared_lock lock(run_mutex);
+    const ReaderLock lock(run_mutex);
     check_open();
   }
   SessionRunner runner(*this);
@@ -167,7 +168,7 @@ Tensor Session::run(const Fetch& fetch, std::span<const FeedItem> feeds) {
 }
 
 void Session::close() {
-  const std::unique_lock lock(impl_->run_mutex);
+  const WriterLock lock(impl_->run_mutex);
   impl_->closed = true;
   impl_->state.clear();
 }
@@ -176,14 +177,15 @@ Graph& Session::graph() const { return impl_->graph; }
 const std::string& Session::target() const { return impl_->target.name; }
 
 SessionStats Session::stats() const {
-  SessionStats stats = impl_->cache.stats();
-  stats.runs = impl_->runs.load(std::memory_order_relaxed);
-  return stats;
+  const ProgramCache::Stats cached = impl_->cache.stats();
+  return {.runs = impl_->runs.load(std::memory_order_relaxed),
+          .programs = cached.programs,
+          .compile_seconds = cached.compile_seconds};
 }
 
 Tensor Session::variable_value(const Variable& variable) {
   impl_->check_graph(variable);
-  const std::shared_lock lock(impl_->run_mutex);
+  const ReaderLock lock(impl_->run_mutex);
   impl_->check_open();
   const VariableSlot& slot = impl_->state.slot(variable.handle().node());
   if (slot.buffer == nullptr) throw uninitialized_variable(*variable.handle().node());
@@ -195,14 +197,14 @@ void Session::set_variable(const Variable& variable, const Tensor& value) {
   impl_->check_value(variable, value);
   const tracing::Span span("set a variable", tracing::Kind::transfer);
   auto buffer = impl_->target.client->buffer_from_host(value);
-  const std::unique_lock lock(impl_->run_mutex);
+  const WriterLock lock(impl_->run_mutex);
   impl_->check_open();
   impl_->state.slot(variable.handle().node()).set(std::move(buffer));
 }
 
 bool Session::is_initialized(const Variable& variable) {
   impl_->check_graph(variable);
-  const std::shared_lock lock(impl_->run_mutex);
+  const ReaderLock lock(impl_->run_mutex);
   impl_->check_open();
   return impl_->state.slot(variable.handle().node()).buffer != nullptr;
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/variable.h"
 #include "systole/session/feed_value.h"
 
 namespace systole {

@@ -10,7 +10,7 @@
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/runtime/testing/tested_backends.h"
 #include "systole/session/session.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <mutex>
-#include <shared_mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/session/host/host_executor.h"
 #include "systole/session/program_cache.h"
 #include "systole/session/session.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole {
 
@@ -41,7 +41,7 @@ struct Session::Impl {
   void check_value(const Variable& variable, const Tensor& value) const;
   // Errors: INVALID_ARGUMENT if the target is a TPU with fewer cores.
   void check_cores(int num_replicas) const;
-  void check_open() const {
+  void check_open() const SYSTOLE_REQUIRES_SHARED(run_mutex) {
     if (closed) throw failed_precondition("Session.run: Attempted to use a closed Session");
   }
 
@@ -51,8 +51,8 @@ struct Session::Impl {
   SessionState state;
   const runtime::CompileOptions compile_options;
   ProgramCache cache;
-  std::shared_mutex run_mutex;  // guards `state`'s values and `closed`
-  bool closed = false;
+  SharedMutex run_mutex;  // guards `state`'s values and `closed`
+  bool closed SYSTOLE_GUARDED_BY(run_mutex) = false;
   std::atomic<int64_t> runs{0};
   std::once_flag idle_cores_once;  // for note_idle_cores(); a StepLoop uses it up
   std::atomic<bool> snapshots_taken{false};

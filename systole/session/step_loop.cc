@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/thread_pool.h"
 #include "systole/base/trace.h"
-#include "systole/hlo/text/text.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole {
 namespace {
@@ -301,7 +302,7 @@ std::unique_ptr<StepLoop::Frame> StepLoop::Impl::launch(std::span<const Tensor> 
   }
   std::unique_ptr<Frame> frame = new_frame();
   frame->steps = steps;
-  const std::unique_lock lock(session.run_mutex);
+  const WriterLock lock(session.run_mutex);
   session.check_open();
   session.runs.fetch_add(1, std::memory_order_relaxed);
   enqueue(*frame, inputs);
@@ -465,7 +466,7 @@ void StepLoop::set_variables(Session& session, std::span<const Variable> variabl
   for (Tensor& value : values) {
     buffers.push_back(s.target.client->buffer_from_host(std::move(value)));
   }
-  const std::unique_lock lock(s.run_mutex);
+  const WriterLock lock(s.run_mutex);
   s.check_open();
   for (size_t i = 0; i < variables.size(); ++i)
     s.state.slot(variables[i].handle().node()).set(buffers[i]);
@@ -479,7 +480,7 @@ VariableSnapshot StepLoop::snapshot(Session& session, std::span<const Variable> 
   s.snapshots_taken = true;
   std::vector<size_t> copied;
   {
-    const std::unique_lock lock(s.run_mutex);
+    const WriterLock lock(s.run_mutex);
     s.check_open();
     snapshot.hold_ = std::make_shared<SnapshotHold>();
     for (size_t i = 0; i < variables.size(); ++i) {

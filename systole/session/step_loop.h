@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/variable.h"
 #include "systole/runtime/client.h"
 #include "systole/runtime/process_group.h"
+#include "systole/session/device/variable_snapshot.h"
 #include "systole/session/session.h"
-#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "systole/hlo/passes/replica_streams.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/session/uniform_values.h"
 
 namespace systole {
@@ -135,17 +135,15 @@ class LoopWriter {
 
   // A loop with checks must not change variables if it fails.
   bool in_place(size_t u) const {
-    return step_.checks.empty() && step_.variable_read[static_cast<size_t>(step_.updated[u])];
+    return step_.checks.empty() && step_.variable_read[step_.updated[u]];
   }
   // The value of the u-th updated variable at the start of the loop. REQUIRES: it is read.
-  Value variable_of(size_t u) const {
-    return variables_.at(step_.variables[static_cast<size_t>(step_.updated[u])]);
-  }
+  Value variable_of(size_t u) const { return variables_.at(step_.variables[step_.updated[u]]); }
 
   // For a variable that a step assigns without reading it, the value does not matter.
   Value initial_value(Builder& b, size_t u) {
     if (const auto aside = aside_.find(u); aside != aside_.end()) return aside->second;
-    if (step_.variable_read[static_cast<size_t>(step_.updated[u])]) return variable_of(u);
+    if (step_.variable_read[step_.updated[u]]) return variable_of(u);
     return b.splat(one_.results()[options_.fetches.size() + u].type(), 0);
   }
 
@@ -245,7 +243,7 @@ class LoopWriter {
   // Returns one value of the update for all replicas.
   Value uniform(Builder& b, size_t u, Value before, Value after) {
     if (!varying_[options_.fetches.size() + u]) return after;
-    const Node* variable = step_.variables[static_cast<size_t>(step_.updated[u])];
+    const Node* variable = step_.variables[step_.updated[u]];
     const bool adds_up = std::ranges::any_of(
         options_.summed, [&](const Variable& v) { return v.handle().node() == variable; });
     if (adds_up) {
@@ -286,8 +284,7 @@ class LoopWriter {
     for (size_t u = 0; updates_ == UpdatesGo::in_place && u < num_updated(); ++u) {
       if (!in_place(u)) continue;
       const auto variable = std::ranges::find(result_.variables, result_.updated[u]);
-      result_.update_of_variable[static_cast<size_t>(variable - result_.variables.begin())] =
-          static_cast<int>(u);
+      result_.update_of_variable[variable - result_.variables.begin()] = static_cast<int>(u);
     }
     result_.updates = updates_;
     result_.module = std::move(module_);

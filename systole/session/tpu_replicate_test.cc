@@ -1,5 +1,5 @@
 // Replicated computations in programs of a session, on every backend.
-#include "systole/graph/api/tpu_replicate.h"
+#include "systole/graph/functions/tpu_replicate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

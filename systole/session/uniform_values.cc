@@ -2,11 +2,11 @@
 
 #include <unordered_set>
 
-#include "systole/graph/api/tpu_replicate.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
+#include "systole/graph/functions/tpu_replicate.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/hlo/passes/replica_streams.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 
 namespace systole {
 namespace {
@@ -23,7 +23,7 @@ hlo::CollectiveAttrs all_replicas() {
 
 Value of_first_replica(Builder& b, Value x, int num_replicas) {
   Tensor row(DType::s64, {1, num_replicas});
-  for (int64_t i = 0; i < num_replicas; ++i) row.data<int64_t>()[static_cast<size_t>(i)] = i;
+  for (int64_t i = 0; i < num_replicas; ++i) row.data<int64_t>()[i] = i;
   hlo::RootedCollectiveAttrs attrs;
   attrs.groups = all_replicas();
   attrs.groups.replica_groups = row;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -8,7 +8,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/session/session.h"
 #include "systole/train/optimizer.h"
 
@@ -133,8 +133,8 @@ TEST_F(SampledLossTest, LearnsWhichWordFollows) {
   std::vector<int32_t> now(kWords);
   std::vector<int32_t> then(kWords);
   for (int32_t i = 0; i < kWords; ++i) {
-    now[static_cast<size_t>(i)] = i;
-    then[static_cast<size_t>(i)] = (i + 1) % kWords;
+    now[i] = i;
+    then[i] = (i + 1) % kWords;
   }
   Session session;
   session.run(global_variables_initializer());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/session/session.h"
 

@@ -4,7 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/train/replicas.h"
 
 namespace systole {

@@ -31,7 +31,7 @@ float weight_after_step(const CrossShardOptimizerOptions& options, int shards, b
       session,
       {.inputs = {x}, .input_types = {x.type()}, .targets = {train}, .num_replicas = shards});
   Tensor values(DType::f32, {shards, 1});
-  for (int i = 0; i < shards; ++i) values.data<float>()[static_cast<size_t>(i)] = i + 1.0F;
+  for (int i = 0; i < shards; ++i) values.data<float>()[i] = i + 1.0F;
   loop.run({{values}}, 1);
   EXPECT_TRUE(loop.averaged_variables().empty());
   return session.variable_value(w).item<float>();

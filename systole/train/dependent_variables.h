@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/session/session.h"
 
 namespace systole {

@@ -2,7 +2,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 
 namespace systole {
 namespace {

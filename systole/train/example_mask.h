@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole {
 

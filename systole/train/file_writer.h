@@ -11,7 +11,7 @@
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
 #include "systole/base/tensor.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/events/event_writer.h"
 
 namespace systole::summary {

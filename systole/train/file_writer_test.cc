@@ -6,8 +6,8 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/io/events/event_reader.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/session/session.h"
 #include "systole/train/summary.h"
 

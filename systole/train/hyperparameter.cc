@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole {
 namespace {

@@ -8,9 +8,9 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/train/layers.h"
-#include "systole/train/learning_rate_decay.h"
 #include "systole/train/moving_averages.h"
 #include "systole/train/optimizer.h"
+#include "systole/train/schedules/learning_rate_decay.h"
 
 namespace systole {
 namespace {

@@ -16,7 +16,7 @@ void check_for_inference(const SpecializedProgram& program) {
     refuse("random ops", fmt::format("'{}'", program.random_nodes[0]->name()));
   }
   if (!program.updated.empty()) {
-    const Node* variable = program.variables[static_cast<size_t>(program.updated[0])];
+    const Node* variable = program.variables[program.updated[0]];
     refuse("updated variables", fmt::format("'{}'", variable->name()));
   }
   if (!program.checks.empty()) refuse("run-time checks", program.checks[0].message);

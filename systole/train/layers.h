@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/initializers.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/variable_scope.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/functions/initializers.h"
+#include "systole/graph/functions/variable_scope.h"
 
 namespace systole::layers {
 

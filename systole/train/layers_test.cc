@@ -10,7 +10,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/session/session.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 
 namespace systole {

@@ -1,5 +1,5 @@
 // Metrics over several batches, against values computed by hand.
-#include "systole/train/metrics.h"
+#include "systole/train/metrics/metrics.h"
 
 #include <gmock/gmock.h>
 

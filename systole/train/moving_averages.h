@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/train/saver.h"
 
 namespace systole {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/train/update_ops.h"
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/graph/op_def.h"
 #include "systole/graph/optimizers/optimizer_def.h"
 #include "systole/graph/optimizers/update_step.h"
 

@@ -1,8 +1,8 @@
 // Reductions over all replicas of the program. With one replica each returns its argument.
 #pragma once
 
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/tpu_collectives.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

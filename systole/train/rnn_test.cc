@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/functions/array_functions.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/session/session.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/optimizers/update_op.h"
+#include "systole/graph/ops/training/update_op.h"
 #include "systole/train/hyperparameter.h"
 #include "systole/train/optimizer.h"
 

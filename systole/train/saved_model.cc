@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "systole/base/mutex.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
@@ -147,7 +148,7 @@ SavedModel::Built& SavedModel::built_for(const std::string& name, const NamedTen
 }
 
 NamedTensors SavedModel::predict(const NamedTensors& inputs, std::string_view signature) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Built& built = built_for(signature_name(signature), inputs);
   std::vector<Fetch> fetches(built.outputs.begin(), built.outputs.end());
   std::vector<FeedItem> feeds;
@@ -162,7 +163,7 @@ NamedTensors SavedModel::predict(const NamedTensors& inputs, std::string_view si
 
 std::unique_ptr<hlo::Module> SavedModel::program(const NamedTensors& inputs,
                                                  std::string_view signature) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Built& built = built_for(signature_name(signature), inputs);
   std::vector<Feed> feeds;
   for (size_t i = 0; i < built.inputs.size(); ++i) {

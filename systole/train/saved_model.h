@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/io/saved_models/saved_model.h"
@@ -50,7 +50,7 @@ class SavedModel {
 
  private:
   struct Built;
-  Built& built_for(const std::string& name, const NamedTensors& inputs);
+  Built& built_for(const std::string& name, const NamedTensors& inputs) SYSTOLE_REQUIRES(mutex_);
   const std::string& signature_name(std::string_view name) const;
   void check_inputs(const std::string& name, const NamedTensors& inputs) const;
   std::unique_ptr<Built> build(const std::string& name, const NamedTensors& inputs) const;
@@ -61,8 +61,8 @@ class SavedModel {
   std::unique_ptr<SavedModelFile> file_;
   size_t index_ = 0;
   const MetaGraphInfo* info_ = nullptr;
-  std::mutex mutex_;  // guards built_ and what it holds
-  std::map<std::string, std::unique_ptr<Built>> built_;
+  Mutex mutex_;  // guards built_ and what it holds
+  std::map<std::string, std::unique_ptr<Built>> built_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole

@@ -6,9 +6,8 @@
 #include <chrono>
 
 #include "systole/base/log.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/lowering/specialize.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/meta_graph.pb.h"
@@ -17,6 +16,7 @@
 #include "systole/io/wire/message.h"
 #include "systole/io/wire/tensor_message.h"
 #include "systole/session/graph_def/graph_def.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/train/meta_graph.h"
 #include "systole/train/saver_nodes.h"
 

@@ -13,7 +13,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/session/session.h"
 
 namespace systole {

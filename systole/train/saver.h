@@ -12,9 +12,9 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/file_system.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
+#include "systole/session/device/variable_snapshot.h"
 #include "systole/session/session.h"
-#include "systole/session/variable_snapshot.h"
 
 namespace systole {
 

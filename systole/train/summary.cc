@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
-#include "systole/graph/api/variable.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/variable.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole::summary {

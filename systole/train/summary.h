@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 #include "systole/io/events/event_writer.h"
 
 namespace systole {

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/lowering/plan.h"
 
 namespace systole {

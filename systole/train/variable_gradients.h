@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/train/optimizer.h"
 

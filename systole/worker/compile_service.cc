@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 
 namespace systole::worker {
@@ -28,7 +29,7 @@ CompileService::~CompileService() {
 
 std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(late_, [](auto& late) {
       if (!late.second->ended) return false;
       late.first.join();
@@ -53,7 +54,7 @@ std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
   });
   const auto limit = std::chrono::duration<double>(std::min(max_seconds_, kLongestSeconds));
   if (result.wait_for(limit) == std::future_status::timeout) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     late_.emplace_back(std::move(thread), task);
     throw make_error(Code::resource_exhausted, "worker: compilation, got more than {} s",
                      max_seconds_);

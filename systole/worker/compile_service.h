@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/client.h"
 
 namespace systole::worker {
@@ -31,8 +31,8 @@ class CompileService {
  private:
   struct Task;
   const double max_seconds_;
-  std::mutex mutex_;
-  std::vector<std::pair<std::thread, std::shared_ptr<Task>>> late_;  // guarded by the mutex
+  Mutex mutex_;
+  std::vector<std::pair<std::thread, std::shared_ptr<Task>>> late_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

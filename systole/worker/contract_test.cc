@@ -4,8 +4,8 @@
 
 #include "systole/runtime/registry.h"
 #include "systole/runtime/testing/client_contract.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/testing/processes.h"
-#include "systole/worker/worker_server.h"
 
 namespace systole::runtime::contract {
 namespace {

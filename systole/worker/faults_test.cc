@@ -17,15 +17,15 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/preemption.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/worker.grpc.pb.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/session.h"
 #include "systole/worker/testing/proxy.h"
-#include "systole/worker/worker_server.h"
 #include "systole/worker/worker_status.h"
 
 namespace systole::worker {

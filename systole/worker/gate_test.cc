@@ -19,9 +19,9 @@
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
 #include "systole/worker/protocol/worker.grpc.pb.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/testing/proxy.h"
 #include "systole/worker/testing/raw_http2.h"
-#include "systole/worker/worker_server.h"
 
 namespace systole::worker {
 namespace {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/testing/processes.h"
 #include "systole/worker/testing/proxy.h"
-#include "systole/worker/worker_server.h"
 #include "systole/worker/worker_status.h"
 
 namespace systole::worker {
@@ -113,8 +113,7 @@ TEST(Isolation, CarriesArraysOfAllSizes) {
        {int64_t{0}, int64_t{1}, int64_t{16384}, int64_t{16385}, int64_t{3'000'000}}) {
     const auto executable = client.compile(*program(negate(size)));
     Tensor x(DType::f32, {size});
-    for (int64_t i = 0; i < size; ++i)
-      x.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i) + 0.5F;
+    for (int64_t i = 0; i < size; ++i) x.data<float>()[i] = static_cast<float>(i) + 0.5F;
     Tensor expected = x.clone();
     for (float& value : expected.data<float>()) value = -value;
     for (int run = 0; run < 3; ++run) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "systole/base/trace.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/worker/protocol/convert.h"
 
 namespace systole::worker {
@@ -304,10 +304,10 @@ void Operations::execute(const v1::Execute& op, v1::Reply& reply) {
     runtime::Executable& executable = objects_.executable(op.executable());
     check_counts(op, executable);
     for (int i = 0; i < op.arguments_size(); ++i) {
-      add_argument(op, i, executable.parameter_types()[static_cast<size_t>(i)], launch);
+      add_argument(op, i, executable.parameter_types()[i], launch);
     }
     for (int k = 0; k < op.results_size(); ++k) {
-      add_result(op.results(k), executable.result_types()[static_cast<size_t>(k)], launch);
+      add_result(op.results(k), executable.result_types()[k], launch);
     }
     std::vector<runtime::StepProfile> profile;
     start(executable, {.profile = op.profile() ? &profile : nullptr}, launch).wait();

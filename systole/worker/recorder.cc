@@ -3,11 +3,12 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
 std::unique_ptr<Recorder::Active> Recorder::begin(Options options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_) {
     throw failed_precondition(
         "worker: recording, got a second one, expected none while that of {} is in progress",
@@ -26,7 +27,7 @@ std::unique_ptr<Recorder::Active> Recorder::begin(Options options) {
 }
 
 void Recorder::check(Clock::time_point now, Clock::duration stall) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!state_) return;
   if (!state_->recorded && now > state_->until) state_->recorded = stop(*state_);
   if (now - state_->last_heard > stall) state_->options.cancel();
@@ -40,12 +41,12 @@ Recorder::Recorded Recorder::stop(State& state) {
 }
 
 int64_t Recorder::events_per_thread() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_ && !state_->recorded ? state_->options.events_per_thread : 0;
 }
 
 void Recorder::add(RecordingPart part) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ && !state_->recorded) state_->parts.push_back(std::move(part));
 }
 
@@ -54,17 +55,17 @@ Recorder::Active::~Active() {
 }
 
 void Recorder::Active::heard() {
-  const std::lock_guard lock(recorder_.mutex_);
+  const MutexLock lock(recorder_.mutex_);
   recorder_.state_->last_heard = Clock::now();
 }
 
 bool Recorder::Active::over() const {
-  const std::lock_guard lock(recorder_.mutex_);
+  const MutexLock lock(recorder_.mutex_);
   return recorder_.state_->recorded.has_value();
 }
 
 Recorder::Recorded Recorder::Active::end() {
-  const std::lock_guard lock(recorder_.mutex_);
+  const MutexLock lock(recorder_.mutex_);
   ended_ = true;
   std::optional<State> state = std::exchange(recorder_.state_, std::nullopt);
   return state->recorded ? std::move(*state->recorded) : stop(*state);

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/worker/protocol/convert_recording.h"
 
@@ -75,8 +75,8 @@ class Recorder {
   // REQUIRES: the lock. Ends what is recorded.
   static Recorded stop(State& state);
 
-  mutable std::mutex mutex_;
-  std::optional<State> state_;  // guarded by the mutex
+  mutable Mutex mutex_;
+  std::optional<State> state_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

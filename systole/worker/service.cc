@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "systole/base/escape.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
 
@@ -53,12 +54,12 @@ const WorkerService::Entry& WorkerService::find_entry(const v1::SessionKey& key)
 }
 
 std::shared_ptr<WorkerSession> WorkerService::find(const v1::SessionKey& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return find_entry(key).session;
 }
 
 std::shared_ptr<WorkerSession> WorkerService::open(const v1::SessionKey& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   static_cast<void>(find_entry(key));
   Entry& entry = sessions_.at(key.id());
   entry.opened = true;
@@ -90,7 +91,7 @@ v1::SessionKey WorkerService::add_session(const v1::HelloRequest& request, doubl
   key.set_token(random_token());
   std::shared_ptr<WorkerSession> session;  // first one that is destroyed, without the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     session = reserve_place();
   }
   session.reset();
@@ -98,11 +99,11 @@ v1::SessionKey WorkerService::add_session(const v1::HelloRequest& request, doubl
     session = std::make_shared<WorkerSession>(context_, key.id(), key.token(),
                                               clean_name(request.client()), lease_seconds);
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --in_making_;
     throw;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --in_making_;
   sessions_[key.id()].session = std::move(session);
   return key;
@@ -164,21 +165,21 @@ v1::StatusReply WorkerService::status(const v1::StatusRequest&) {
   reply.set_bytes_in_use(context_.account.in_use());
   reply.set_preempted(preempted_);
   reply.set_note(note_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, entry] : sessions_) *reply.add_sessions() = entry.session->status();
   return reply;
 }
 
 std::vector<std::shared_ptr<WorkerSession>> WorkerService::sessions() const {
   std::vector<std::shared_ptr<WorkerSession>> sessions;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, entry] : sessions_) sessions.push_back(entry.session);
   return sessions;
 }
 
 void WorkerService::preempt(const std::string& why, double grace_seconds) {
   preempted_ = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // A client that does not read keeps its notice waiting, but no other one.
   for (const auto& [id, entry] : sessions_) {
     notices_.emplace_back([session = entry.session, why, grace_seconds] {
@@ -195,7 +196,7 @@ void WorkerService::check() {
   const std::chrono::duration<double> to_open(options_.unopened_seconds);
   std::vector<std::shared_ptr<WorkerSession>> sessions;  // some are destroyed, without the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(sessions_, [&](const auto& item) {
       const Entry& entry = item.second;
       sessions.push_back(entry.session);
@@ -210,7 +211,7 @@ void WorkerService::close_all() {
   std::map<uint64_t, Entry> closed;
   std::vector<std::thread> notices;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, entry] : sessions_) entry.session->close();
     closed.swap(sessions_);
     notices.swap(notices_);
@@ -219,7 +220,7 @@ void WorkerService::close_all() {
 }
 
 int64_t WorkerService::num_connected() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::count_if(
       sessions_, [](const auto& item) { return item.second.session->status().connected(); });
 }

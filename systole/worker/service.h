@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/worker.pb.h"
 #include "systole/worker/recorder.h"
 #include "systole/worker/session.h"
@@ -68,10 +68,10 @@ class WorkerService {
 
   // Counts one session more. Returns one that made room, which is closed, or null. Errors:
   // RESOURCE_EXHAUSTED. REQUIRES: the lock.
-  std::shared_ptr<WorkerSession> reserve_place();
+  std::shared_ptr<WorkerSession> reserve_place() SYSTOLE_REQUIRES(mutex_);
   v1::SessionKey add_session(const v1::HelloRequest& request, double lease_seconds);
   // REQUIRES: the lock.
-  const Entry& find_entry(const v1::SessionKey& key) const;
+  const Entry& find_entry(const v1::SessionKey& key) const SYSTOLE_REQUIRES(mutex_);
   std::unique_ptr<Recorder::Active> begin_recording(v1::ProfileBegin& begin, ProfilePeer& peer);
   std::string encoded_recording(Recorder::Active& active, const v1::ProfileBegin& begin) const;
   std::string remark_of_idle() const;
@@ -89,10 +89,10 @@ class WorkerService {
   const WorkerSession::Clock::time_point begin_ = WorkerSession::Clock::now();
   std::atomic<bool> preempted_ = false;
   Recorder recorder_;
-  mutable std::mutex mutex_;  // guards the members below
-  std::map<uint64_t, Entry> sessions_;
-  int64_t in_making_ = 0;             // sessions that are not in the map yet
-  std::vector<std::thread> notices_;  // of preemption
+  mutable Mutex mutex_;
+  std::map<uint64_t, Entry> sessions_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t in_making_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // sessions that are not in the map yet
+  std::vector<std::thread> notices_ SYSTOLE_GUARDED_BY(mutex_);  // of preemption
 };
 
 // Returns a client's name for logs and other clients: without control characters, and not long.

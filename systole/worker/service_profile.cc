@@ -5,6 +5,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/environment.h"
+#include "systole/base/mutex.h"
 #include "systole/io/wire/crc32c.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/convert_recording.h"
@@ -39,7 +40,7 @@ void send_pieces(const std::string& bytes, ProfilePeer& peer) {
 
 // Says what there was to record, where nothing was.
 std::string WorkerService::remark_of_idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto connected = std::ranges::count_if(
       sessions_, [](const auto& entry) { return entry.second.session->status().connected(); });
   if (connected == 0) return "No program is connected to the worker.";

@@ -8,6 +8,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/secret.h"
@@ -61,17 +62,17 @@ bool WorkerSession::has_token(std::string_view token) const { return is_secret(t
 
 void WorkerSession::attach(std::shared_ptr<ReplySink> sink, uint64_t acknowledged) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (sink_ != nullptr) sink_->cancel();
   }
-  const std::lock_guard write_lock(write_mutex_);
+  const MutexLock write_lock(write_mutex_);
   if (acknowledged > replied_) {
     throw make_error(Code::data_loss, "worker: acknowledged replies, got {}, expected at most {}",
                      acknowledged, replied_);
   }
   v1::Reply open;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closing_) throw failed_precondition("worker: session, got one that is closed");
     sink_ = std::move(sink);
     last_received_ = Clock::now();
@@ -85,8 +86,8 @@ void WorkerSession::attach(std::shared_ptr<ReplySink> sink, uint64_t acknowledge
 }
 
 void WorkerSession::detach(const ReplySink& sink) {
-  const std::lock_guard write_lock(write_mutex_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock write_lock(write_mutex_);
+  const MutexLock lock(mutex_);
   if (sink_.get() != &sink) return;
   sink_.reset();
   detached_ = Clock::now();
@@ -94,7 +95,7 @@ void WorkerSession::detach(const ReplySink& sink) {
 
 void WorkerSession::receive(v1::Request&& request) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_received_ = Clock::now();
     if (request.acknowledged() > acknowledged_) acknowledged_ = request.acknowledged();
     if (request.op_id() != 0) {
@@ -116,9 +117,9 @@ void WorkerSession::receive(v1::Request&& request) {
     }
   }
   v1::Reply heartbeat;
-  const std::lock_guard write_lock(write_mutex_);
+  const MutexLock write_lock(write_mutex_);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     heartbeat.set_received(received_);
   }
   write(heartbeat);
@@ -128,7 +129,7 @@ void WorkerSession::notify_preempted(const std::string& why, double grace_second
   v1::Reply notice;
   notice.set_preempted(why);
   notice.set_grace_seconds(grace_seconds);
-  const std::lock_guard write_lock(write_mutex_);
+  const MutexLock write_lock(write_mutex_);
   write(notice);
 }
 
@@ -140,8 +141,9 @@ void WorkerSession::execute_all() {
     bool refused = false;
     {
       const tracing::Span span("wait for requests");
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock,
+                    [this]() SYSTOLE_REQUIRES(mutex_) { return closing_ || !queue_.empty(); });
       if (closing_) break;
       refused = static_cast<int64_t>(queue_.size()) > context_.limits.max_queued;
       queued = std::move(queue_.front());
@@ -170,7 +172,7 @@ void WorkerSession::execute_all() {
 }
 
 bool WorkerSession::deliver(v1::Reply&& reply) {
-  const std::lock_guard write_lock(write_mutex_);
+  const MutexLock write_lock(write_mutex_);
   while (!unacknowledged_.empty() && unacknowledged_.front().reply.op_id() <= acknowledged_) {
     unacknowledged_.pop_front();
   }
@@ -195,7 +197,7 @@ void WorkerSession::write(const v1::Reply& reply) {
   const bool sent = sink_->send(reply);
   write_began_ = 0;
   if (!sent) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sink_.reset();
     detached_ = Clock::now();
   }
@@ -203,7 +205,7 @@ void WorkerSession::write(const v1::Reply& reply) {
 
 void WorkerSession::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     queue_.clear();
     if (sink_ != nullptr) sink_->cancel();
@@ -217,7 +219,7 @@ bool WorkerSession::check(Clock::time_point now, Clock::duration stall) {
   if (process_ != nullptr) process_->check(context_.limits.max_launch_seconds);
   bool expired = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closing_) return true;
     const int64_t began = write_began_;
     const bool stuck = began != 0 && std::chrono::nanoseconds(steady_ns() - began) > stall;
@@ -236,7 +238,7 @@ bool WorkerSession::check(Clock::time_point now, Clock::duration stall) {
 
 v1::SessionStatus WorkerSession::status() const {
   v1::SessionStatus status;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   status.set_client(client_);
   status.set_connected(sink_ != nullptr);
   status.set_age_seconds(std::chrono::duration<double>(Clock::now() - begin_).count());

@@ -3,15 +3,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/operations.h"
 #include "systole/worker/protocol/worker.pb.h"
 #include "systole/worker/session_process.h"
@@ -109,18 +108,18 @@ class WorkerSession {
   std::unique_ptr<OperationRunner> runner_;
   SessionProcess* process_ = nullptr;  // the runner, if it is one
 
-  mutable std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::deque<QueuedRequest> queue_;
-  uint64_t received_ = 0;
-  bool closing_ = false;
-  Clock::time_point last_received_ = Clock::now();
-  Clock::time_point detached_ = Clock::now();  // if there is no sink
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<QueuedRequest> queue_ SYSTOLE_GUARDED_BY(mutex_);
+  uint64_t received_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  bool closing_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  Clock::time_point last_received_ SYSTOLE_GUARDED_BY(mutex_) = Clock::now();
+  Clock::time_point detached_ SYSTOLE_GUARDED_BY(mutex_) = Clock::now();  // if there is no sink
 
   // Guards the sink and the replies; locked before mutex_.
-  std::mutex write_mutex_;
-  std::deque<KeptReply> unacknowledged_;
-  uint64_t replied_ = 0;
+  Mutex write_mutex_;
+  std::deque<KeptReply> unacknowledged_ SYSTOLE_GUARDED_BY(write_mutex_);
+  uint64_t replied_ SYSTOLE_GUARDED_BY(write_mutex_) = 0;
   std::shared_ptr<ReplySink> sink_;      // changed under both mutexes
   std::atomic<int64_t> write_began_{0};  // steady nanoseconds; 0: nothing is written
   std::atomic<uint64_t> acknowledged_{0};

@@ -103,7 +103,7 @@ void limit_own_memory(int64_t max_bytes) {
 void run_session(runtime::Client& device, const SessionSeat& seat,
                  const std::shared_ptr<SharedCounters>& counters, bool limit_memory) {
   if (limit_memory) limit_own_memory(seat.max_bytes);
-  SharedCounters::Session& own = counters->sessions[static_cast<size_t>(seat.slot)];
+  SharedCounters::Session& own = counters->sessions[seat.slot];
   const auto account =
       MemoryAccount::make(seat.max_bytes, {counters, &counters->total}, {counters, &own.held});
   const auto results = SharedArena::open(seat.results);

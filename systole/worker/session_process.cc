@@ -13,6 +13,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/session_messages.h"
 #include "systole/worker/socket_messages.h"
@@ -153,7 +154,7 @@ void SessionProcess::lose(const std::string& operation, v1::Reply& reply) {
   end("");
   buffers_ = 0;
   executables_ = 0;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::string how = why_.empty() ? end_text(status_) : why_;
   const Error error = make_error(
       why_.empty() ? Code::internal : Code::resource_exhausted,
@@ -167,7 +168,7 @@ void SessionProcess::lose(const std::string& operation, v1::Reply& reply) {
 }
 
 void SessionProcess::end(const std::string& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waited_for_) return;
   // One that has ended by itself is not hurt: nobody has waited for it, so that its number is its
   // own still.
@@ -185,7 +186,7 @@ void SessionProcess::check(double max_seconds) {
 }
 
 int64_t SessionProcess::private_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waited_for_) return 0;
   const std::string path = fmt::format("/proc/{}/statm", process_);
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -203,11 +204,11 @@ int64_t SessionProcess::private_bytes() const {
 }
 
 int64_t SessionProcess::counted_bytes() const {
-  return processes_.counters()->sessions[static_cast<size_t>(seat_.slot)].held;
+  return processes_.counters()->sessions[seat_.slot].held;
 }
 
 v1::RecordingReply SessionProcess::ask(const v1::RecordingRequest& request) {
-  const std::lock_guard lock(recording_mutex_);
+  const MutexLock lock(recording_mutex_);
   v1::RecordingReply reply;
   if (!send_message(recordings_, request) || !receive_message(recordings_, reply)) return {};
   return reply;

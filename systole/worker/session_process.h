@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/operation_runner.h"
 #include "systole/worker/protocol/session_process.pb.h"
 #include "systole/worker/session_template.h"
@@ -71,11 +71,11 @@ class SessionProcess final : public OperationRunner {
   std::atomic<int64_t> executables_ = 0;
   std::atomic<int64_t> began_ = 0;  // nanoseconds: the operation under way; 0: none
 
-  mutable std::mutex mutex_;  // guards the members below
-  bool waited_for_ = false;   // the process is no more
-  std::string why_;           // it was killed
-  int status_ = 0;            // with which it ended
-  std::mutex recording_mutex_;
+  mutable Mutex mutex_;
+  bool waited_for_ SYSTOLE_GUARDED_BY(mutex_) = false;  // the process is no more
+  std::string why_ SYSTOLE_GUARDED_BY(mutex_);          // it was killed
+  int status_ SYSTOLE_GUARDED_BY(mutex_) = 0;           // with which it ended
+  Mutex recording_mutex_;
 };
 
 }  // namespace systole::worker

@@ -13,6 +13,7 @@
 #include <exception>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/socket_messages.h"
 
 namespace systole::worker {
@@ -172,7 +173,7 @@ SessionTemplate::Answer SessionTemplate::ask(const Order& order,
 }
 
 pid_t SessionTemplate::fork(SessionSeat& seat) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_slots_.empty()) {
     throw make_error(Code::resource_exhausted, "worker: processes of sessions, got more than {}",
                      kMaxSessionProcesses);
@@ -189,7 +190,7 @@ pid_t SessionTemplate::fork(SessionSeat& seat) {
 }
 
 int SessionTemplate::wait(pid_t process, int slot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Answer answer;
   if (works_) {
     try {
@@ -198,7 +199,7 @@ int SessionTemplate::wait(pid_t process, int slot) {
       answer.status = SIGKILL;  // it ended with the template
     }
   }
-  SharedCounters::Session& session = counters_->sessions[static_cast<size_t>(slot)];
+  SharedCounters::Session& session = counters_->sessions[slot];
   counters_->total -= session.held.exchange(0);
   session.cached = 0;
   free_slots_.push_back(slot);

@@ -6,9 +6,9 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/memory_account.h"
 #include "systole/worker/shared_arena.h"
 #include "systole/worker/worker_options.h"
@@ -77,9 +77,9 @@ class SessionTemplate {
   std::shared_ptr<SharedCounters> counters_;
   int socket_ = -1;
   pid_t process_ = -1;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::atomic<bool> works_ = true;
-  std::vector<int> free_slots_;
+  std::vector<int> free_slots_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

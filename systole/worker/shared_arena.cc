@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 namespace {
@@ -88,7 +89,7 @@ std::atomic<uint32_t>& SharedArena::state(uint32_t index) const {
 }
 
 std::shared_ptr<SharedArena::Block> SharedArena::allocate(int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   collect();
   if (free_indices_.empty()) {
     throw make_error(Code::resource_exhausted,
@@ -138,13 +139,13 @@ std::shared_ptr<SharedArena::Block> SharedArena::take_over(const BlockPlace& pla
 }
 
 void SharedArena::trim() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   collect();
 }
 
 // The other process frees a block by its state alone.
 void SharedArena::collect() {
-  std::erase_if(used_, [this](const auto& entry) {
+  std::erase_if(used_, [this](const auto& entry) SYSTOLE_REQUIRES(mutex_) {
     if (state(entry.first).load(std::memory_order_acquire) != 0) return false;
     free_indices_.push_back(entry.first);
     kept_.push_back(entry.second);

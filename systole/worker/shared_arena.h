@@ -8,9 +8,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 
 namespace systole::worker {
@@ -52,7 +52,8 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   // This process allocates from it, and no other. Freed memory is kept for later blocks while
   // `cached`, a counter that arenas share, does not pass `max_cached`. Called once, before
   // allocate().
-  void allocate_here(std::shared_ptr<std::atomic<int64_t>> cached, int64_t max_cached);
+  void allocate_here(std::shared_ptr<std::atomic<int64_t>> cached,
+                     int64_t max_cached) SYSTOLE_NO_THREAD_SAFETY_ANALYSIS;
   ~SharedArena();
   SharedArena(const SharedArena&) = delete;
   SharedArena& operator=(const SharedArena&) = delete;
@@ -75,9 +76,9 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   void map(int64_t bytes);
   std::atomic<uint32_t>& state(uint32_t index) const;
   // REQUIRES of all below: mutex_.
-  void collect();
-  void release(Range range);
-  Range find(int64_t bytes);
+  void collect() SYSTOLE_REQUIRES(mutex_);
+  void release(Range range) SYSTOLE_REQUIRES(mutex_);
+  Range find(int64_t bytes) SYSTOLE_REQUIRES(mutex_);
 
   int file_ = -1;
   char* data_ = nullptr;
@@ -85,11 +86,12 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   std::shared_ptr<std::atomic<int64_t>> cached_;
   int64_t max_cached_ = 0;
 
-  std::mutex mutex_;
-  std::map<uint32_t, Range> used_;  // by index
-  std::vector<uint32_t> free_indices_;
-  std::deque<Range> kept_;           // freed ranges whose memory is kept, the oldest first
-  std::map<int64_t, int64_t> gaps_;  // offset to bytes, without memory
+  Mutex mutex_;
+  std::map<uint32_t, Range> used_ SYSTOLE_GUARDED_BY(mutex_);  // by index
+  std::vector<uint32_t> free_indices_ SYSTOLE_GUARDED_BY(mutex_);
+  std::deque<Range> kept_
+      SYSTOLE_GUARDED_BY(mutex_);  // freed ranges whose memory is kept, the oldest first
+  std::map<int64_t, int64_t> gaps_ SYSTOLE_GUARDED_BY(mutex_);  // offset to bytes, without memory
 };
 
 // The tensor of a block. Errors: RESOURCE_EXHAUSTED.

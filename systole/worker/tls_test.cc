@@ -15,7 +15,7 @@
 #include "systole/runtime/registry.h"
 #include "systole/worker/protocol/credential_file.h"
 #include "systole/worker/protocol/profile_stream.h"
-#include "systole/worker/worker_server.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/worker_status.h"
 
 namespace systole::worker {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 namespace {
@@ -26,7 +27,7 @@ std::shared_ptr<Transfer> Transfers::begin_upload(uint64_t id, const TensorType&
   transfer->value = std::move(array.value);
   transfer->block = std::move(array.block);
   transfer->cancel = std::move(cancel);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) throw make_error(Code::cancelled, "worker: upload, got one of a closed session");
   if (transfers_.size() >= kMaxTransfers) {
     throw make_error(Code::resource_exhausted,
@@ -38,7 +39,7 @@ std::shared_ptr<Transfer> Transfers::begin_upload(uint64_t id, const TensorType&
 }
 
 void Transfers::finish_upload(uint64_t id, const std::shared_ptr<Transfer>& transfer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = transfers_.find(id);
   if (it == transfers_.end() || it->second != transfer) return;
   transfer->complete = true;
@@ -46,14 +47,14 @@ void Transfers::finish_upload(uint64_t id, const std::shared_ptr<Transfer>& tran
 }
 
 void Transfers::drop_upload(uint64_t id, const std::shared_ptr<Transfer>& transfer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   transfer->cancel = {};
   const auto it = transfers_.find(id);
   if (it != transfers_.end() && it->second == transfer) transfers_.erase(it);
 }
 
 std::shared_ptr<Transfer> Transfers::take(uint64_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = transfers_.find(id);
   if (it == transfers_.end() || !it->second->complete) throw no_transfer(id);
   auto transfer = std::move(it->second);
@@ -80,7 +81,7 @@ void Transfers::add_result(uint64_t id, Array result) {
   transfer->value = std::move(result.value);
   transfer->block = std::move(result.block);
   transfer->complete = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (transfers_.size() >= kMaxTransfers) {
     throw make_error(Code::resource_exhausted, "worker: results that nobody has freed, got {}",
                      transfers_.size());
@@ -100,7 +101,7 @@ MovedArray Transfers::move_out(uint64_t id, Transfer& transfer) {
 
 std::vector<MovedArray> Transfers::hand_over(const std::vector<uint64_t>& uploads) {
   std::vector<MovedArray> moved;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const uint64_t id : uploads) {
     const auto it = transfers_.find(id);
     if (it == transfers_.end() || !it->second->complete) continue;
@@ -113,7 +114,7 @@ std::vector<MovedArray> Transfers::hand_over(const std::vector<uint64_t>& upload
 std::vector<MovedArray> Transfers::hand_over_results() {
   std::vector<uint64_t> ids;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ids.swap(new_results_);
   }
   return hand_over(ids);
@@ -129,7 +130,7 @@ void Transfers::take_over(const MovedArray& array) {
   transfer->block = other_->take_over(array.place);
   transfer->value = tensor_in(transfer->block, array.type);
   transfer->complete = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return;
   transfers_[array.id] = std::move(transfer);
 }
@@ -139,7 +140,7 @@ void Transfers::trim() {
 }
 
 std::shared_ptr<Transfer> Transfers::find(uint64_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = transfers_.find(id);
   if (it == transfers_.end() || !it->second->complete) throw no_transfer(id);
   return it->second;
@@ -149,7 +150,7 @@ bool Transfers::free(uint64_t id) {
   std::shared_ptr<Transfer> dropped;
   std::function<void()> cancel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = transfers_.find(id);
     if (it == transfers_.end()) return false;
     dropped = std::move(it->second);
@@ -162,7 +163,7 @@ bool Transfers::free(uint64_t id) {
 
 void Transfers::close() {
   std::map<uint64_t, std::shared_ptr<Transfer>> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   dropped.swap(transfers_);
   for (const auto& [id, transfer] : dropped) {

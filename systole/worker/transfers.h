@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 #include "systole/worker/memory_account.h"
 #include "systole/worker/shared_arena.h"
@@ -88,10 +88,10 @@ class Transfers {
   const std::shared_ptr<MemoryAccount> account_;
   const std::shared_ptr<SharedArena> own_;
   const std::shared_ptr<SharedArena> other_;
-  std::mutex mutex_;
-  bool closed_ = false;
-  std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
-  std::vector<uint64_t> new_results_;
+  Mutex mutex_;
+  bool closed_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  std::map<uint64_t, std::shared_ptr<Transfer>> transfers_ SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<uint64_t> new_results_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

@@ -14,7 +14,7 @@
 #include "systole/runtime/registry.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/profile_stream.h"
-#include "systole/worker/worker_server.h"
+#include "systole/worker/server/worker_server.h"
 
 namespace systole::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "systole/io/events/event_reader.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "tests/buckets/bucket_fixture.h"
 #include "tests/end_to_end/program.h"
 

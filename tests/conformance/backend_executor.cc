@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "systole/graph/testing/op_tester.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::conformance {
 namespace {

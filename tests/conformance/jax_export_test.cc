@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/testing/random_module.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/testing/golden.h"
 #include "systole/runtime/client.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::conformance {
 namespace {
@@ -87,7 +87,7 @@ std::vector<Complex> conjugated(const Tensor& v, const Tensor& m) {
     const bool diagonal = m.rank() == 1;
     if (diagonal && j != k) continue;
     const Complex middle = element(m, diagonal ? j : j * n + k);
-    product[static_cast<size_t>(row * n + column)] +=
+    product[row * n + column] +=
         element(v, row * n + j) * middle * std::conj(element(v, column * n + k));
   }
   return product;

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/testing/all_cases.h"
 #include "tests/conformance/backend_executor.h"
 
@@ -30,7 +30,8 @@ struct Sample {
 
 // A node that is a function of the elements of its inputs alone.
 bool can_stand_alone(const Node& node) {
-  if (node.op().lower == nullptr || node.op().stateful || node.num_inputs() == 0) return false;
+  if (node.op().lower == nullptr || node.op().traits.stateful || node.num_inputs() == 0)
+    return false;
   for (const auto& [name, value] : node.attrs()) {
     if (std::holds_alternative<FunctionRef>(value)) return false;
   }
@@ -76,7 +77,7 @@ Tensor converted(const Tensor& x, DType to) {
   Tensor result(DType::f64, x.shape());
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     const double value = std::abs(x.as_double(i));
-    result.data<double>()[static_cast<size_t>(i)] = 1 + std::floor(std::fmin(2 * value, 5));
+    result.data<double>()[i] = 1 + std::floor(std::fmin(2 * value, 5));
   }
   return result.cast(to);
 }
@@ -93,7 +94,7 @@ Node* add_in_dtype(const Sample& sample, DType from, DType to, FeedList& feeds) 
   std::vector<Output> inputs;
   FeedList fed;
   for (int i = 0; i < sample.node->num_inputs(); ++i) {
-    const Tensor& value = sample.inputs[static_cast<size_t>(i)];
+    const Tensor& value = sample.inputs[i];
     const Tensor x = value.dtype() == from ? converted(value, to) : value;
     if (known_when_compiled(sample.node->input(i))) {
       inputs.push_back(constant(x));

@@ -39,7 +39,7 @@ DamageReport damage(MemoryFileSystem& fs, const std::string& path,
   set_log_level(LogLevel::off);
   for (int64_t bit = 0; bit < bits; bit += step) {
     std::string damaged = whole;
-    char& byte = damaged[static_cast<size_t>(bit / 8)];
+    char& byte = damaged[bit / 8];
     byte = static_cast<char>(byte ^ (1 << bit % 8));
     write_file_atomically(fs, path, damaged);
     ++report.bits;

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
+#include "systole/hlo/analysis/counted_loop.h"
 #include "systole/hlo/ir/callees.h"
-#include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace hlo = systole::hlo;
 namespace runtime = systole::runtime;

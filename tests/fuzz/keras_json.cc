@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/log.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/files/training_config.h"
 #include "systole/keras/models/serialization.h"
 #include "tests/fuzz/input.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace hlo = systole::hlo;
 

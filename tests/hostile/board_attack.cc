@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "systole/io/events/event_writer.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/wire/compression.h"
 
 namespace {

@@ -61,7 +61,7 @@ void forged_keys(const Target& target) {
   Program program(target);
   for (int64_t i = 0; i < target.turns(5000); ++i) {
     v1::SessionKey key = owner.key();
-    (*key.mutable_token())[static_cast<size_t>(i % 16)] ^= static_cast<char>(1 + i / 16 % 255);
+    (*key.mutable_token())[i % 16] ^= static_cast<char>(1 + i / 16 % 255);
     v1::CloseReply reply;
     program.stub().Close(program.context().get(), key, &reply);
   }

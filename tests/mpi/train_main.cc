@@ -126,7 +126,7 @@ Data iris() {
       data.x.data<float>()[static_cast<size_t>(i) * 4 + c] = table[c].data<float>()[row];
     }
     const std::string& name = table[4].data<std::string>()[row];
-    data.y.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(
+    data.y.data<int32_t>()[i] = static_cast<int32_t>(
         std::ranges::find_if(species, [&](const auto& s) { return name.ends_with(s); }) -
         species.begin());
   }

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "systole/base/environment.h"
-#include "systole/hlo/chlo/testing/ulp.h"
+#include "systole/stablehlo/chlo/testing/ulp.h"
 #include "tests/numerics/scan.h"
 
 namespace systole::numerics {
@@ -83,10 +83,10 @@ std::vector<double> ends(DType dtype) {
 
 double part(const Tensor& z, int64_t i, bool imaginary) {
   if (z.dtype() == DType::c64) {
-    const auto value = z.data<std::complex<float>>()[static_cast<size_t>(i)];
+    const auto value = z.data<std::complex<float>>()[i];
     return imaginary ? value.imag() : value.real();
   }
-  const auto value = z.data<std::complex<double>>()[static_cast<size_t>(i)];
+  const auto value = z.data<std::complex<double>>()[i];
   return imaginary ? value.imag() : value.real();
 }
 
@@ -115,7 +115,7 @@ void check_complex(const std::string& backend, DType dtype) {
   const std::vector<Tensor> results = run_ops(backend, names, {z});
   for (size_t k = 0; k < names.size(); ++k) {
     for (int64_t i = 0; i < z.num_elements(); ++i) {
-      const Complex at = operands[static_cast<size_t>(i)];
+      const Complex at = operands[i];
       const Complex expected = complex_ops()[k].reference(at);
       for (const bool imaginary : {false, true}) {
         const Real right = imaginary ? expected.imag() : expected.real();

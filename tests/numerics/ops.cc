@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "systole/base/error.h"
-#include "systole/hlo/chlo/testing/references.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/chlo/testing/references.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::numerics {
 namespace {

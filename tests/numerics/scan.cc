@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "systole/hlo/chlo/testing/ulp.h"
+#include "systole/stablehlo/chlo/testing/ulp.h"
 
 namespace systole::numerics {
 namespace {

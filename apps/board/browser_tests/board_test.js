@@ -411,9 +411,16 @@ await test('axes of PR curves are 0 to 1', () => onPlainRuns(async (visit) => {
 await test('small screens do not scroll sideways', async () => {
   await page.setViewportSize({width: 390, height: 800});
   await open('tags=^loss$');
-  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-  assert.ok(inner <= outer, `${inner} > ${outer}`);
+  const fits = async (selector) => {
+    const [inner, outer] = await page.evaluate((s) => [document.querySelector(s).scrollWidth, document.querySelector(s).clientWidth], selector);
+    assert.ok(inner <= outer, `${selector}: ${inner} > ${outer}`);
+  };
+  await fits('html');
   await page.screenshot({path: path.join(results, 'small.png')});
+  await page.goto('about:blank');
+  await page.goto(`${board.url}#tab=profile&tool=host.pod_viewer.json`);
+  await page.waitForSelector('.cores .stack');
+  await fits('#main-content');
 });
 
 await test('no console error, no foreign request', () => assert.deepEqual(problems, []));

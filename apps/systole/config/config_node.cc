@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <set>
 
 #include "apps/systole/config/yaml_documents.h"
+#include "systole/base/mutex.h"
 
 namespace systole::app {
 namespace {
@@ -37,9 +37,9 @@ std::optional<size_t> index_of(const std::string& text) {
 
 // Interns a text until the program ends, because graph nodes outlive documents.
 const char* lasting(const std::string& text) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static auto* const texts = new std::set<std::string>;  // never destroyed
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return texts->insert(text).first->c_str();
 }
 

@@ -6,8 +6,8 @@
 
 #include "apps/systole/data/data_commands.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/images/image.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/tfrecord.h"
 

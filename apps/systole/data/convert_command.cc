@@ -12,7 +12,7 @@
 #include "apps/systole/output.h"
 #include "systole/base/counted.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::app {
 namespace {

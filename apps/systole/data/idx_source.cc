@@ -39,7 +39,7 @@ class IdxSource final : public ExampleSource {
     const size_t size = rows_ == 0 ? 0 : pixels.size() / static_cast<size_t>(rows_);
     const auto image = pixels.subspan(static_cast<size_t>(index - first_) * size, size);
     out.bytes("image_raw", std::string_view(reinterpret_cast<const char*>(image.data()), size));
-    out.int64("label", labels_.data<int64_t>()[static_cast<size_t>(index)]);
+    out.int64("label", labels_.data<int64_t>()[index]);
     out.int64("height", shape[1]).int64("width", shape[2]);
     out.int64("depth", shape.rank() == 4 ? shape[3] : 1);
   }

@@ -28,7 +28,7 @@ class ImageSource final : public ExampleSource {
   }
 
   void read(int64_t index, ExampleBuilder& out) override {
-    const ClassFile& file = files_.files[static_cast<size_t>(index)];
+    const ClassFile& file = files_.files[index];
     bytes_ = read_file(fs_, file.path);
     try {
       raw_ ? add_pixels(file, out) : add_file(file, out);
@@ -59,7 +59,7 @@ class ImageSource final : public ExampleSource {
     out.int64("image/channels", info.channels);
     out.bytes("image/filename", base_name(file.path));
     out.int64("image/class/label", file.label);
-    out.bytes("image/class/text", files_.classes[static_cast<size_t>(file.label)]);
+    out.bytes("image/class/text", files_.classes[file.label]);
   }
 
   FileSystem& fs_;

@@ -18,7 +18,7 @@ class ReviewSource final : public ExampleSource {
   std::string identity() const override { return files_.identity; }
 
   void read(int64_t index, ExampleBuilder& out) override {
-    const ClassFile& file = files_.files[static_cast<size_t>(index)];
+    const ClassFile& file = files_.files[index];
     text_ = read_file(fs_, file.path);
     out.bytes("text", text_).int64("label", file.label);
     const std::string name = base_name(file.path);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apps/systole/config/config_node.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 
 namespace systole::app {
 

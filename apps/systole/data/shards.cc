@@ -188,7 +188,7 @@ void write_missing(FileSystem& fs, const Split& split, const Plan& plan,
     const std::string path = join_path(options.folder, shard_name(split.name, shard, plan.shards));
     write_shard(fs, *split.source, plan.begin(shard), plan.begin(shard + 1), path,
                 options.compression, progress);
-    sizes[static_cast<size_t>(shard)] = static_cast<int64_t>(fs.stat(path).size);
+    sizes[shard] = static_cast<int64_t>(fs.stat(path).size);
     if (++unsaved < between && shard != missing.back()) continue;
     write_file_atomically(fs, join_path(options.folder, split.name + ".json"),
                           description_of(plan, sizes));
@@ -221,7 +221,7 @@ ShardReport write_shards(FileSystem& fs, const Split& split, const ShardOptions&
   int64_t already = 0;
   for (int64_t shard = 0; shard < plan.shards; ++shard) {
     const std::string path = join_path(options.folder, shard_name(split.name, shard, plan.shards));
-    if (is_complete(fs, path, sizes[static_cast<size_t>(shard)])) {
+    if (is_complete(fs, path, sizes[shard])) {
       already += plan.begin(shard + 1) - plan.begin(shard);
       ++report.kept;
     } else {

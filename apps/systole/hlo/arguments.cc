@@ -47,8 +47,7 @@ int parameter_number(const hlo::Computation& main, const std::string& input) {
 [[noreturn]] void throw_missing(const hlo::Computation& main, const std::vector<Tensor>& given) {
   std::string missing;
   for (int i = 0; i < main.num_parameters(); ++i) {
-    if (given[static_cast<size_t>(i)].valid() || main.parameter(i).dtype() == DType::token)
-      continue;
+    if (given[i].valid() || main.parameter(i).dtype() == DType::token) continue;
     missing += fmt::format("\n  {}  {}  {}", i, parameter_name(main, i), main.parameter(i).type());
   }
   throw invalid_argument(
@@ -162,7 +161,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
   std::vector<Tensor> arguments(static_cast<size_t>(main.num_parameters()));
   for (const std::string& input : inputs) {
     const int number = parameter_number(main, input);
-    Tensor& argument = arguments[static_cast<size_t>(number)];
+    Tensor& argument = arguments[number];
     if (argument.valid())
       throw invalid_argument("--input {}: parameter, got {} a second time", input, number);
     argument = read_npy(default_file_system(), input.substr(input.find('=') + 1));
@@ -174,7 +173,7 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
     }
   }
   for (int i = 0; i < main.num_parameters(); ++i) {
-    Tensor& argument = arguments[static_cast<size_t>(i)];
+    Tensor& argument = arguments[i];
     if (main.parameter(i).dtype() == DType::token) argument = Tensor(main.parameter(i).type());
     if (argument.valid()) continue;
     if (!seed) throw_missing(main, arguments);

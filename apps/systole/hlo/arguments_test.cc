@@ -6,9 +6,9 @@
 #include "systole/base/error.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/hlo/text/text.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/tables/npy.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::app {
@@ -144,7 +144,7 @@ void print_steps(const Figures& f) {
                share_text(step.seconds, total), time_text(step.seconds / f.profiled_runs),
                step.runs / f.profiled_runs, flops * 1e-9,
                share_text(flops, f.peak_flops.value_or(0)), bytes * 1e-9,
-               share_text(bytes, f.peak_bytes), step.step, step.by_reference ? " *" : "");
+               share_text(bytes, f.peak_bytes), step.step, step.interpreted ? " *" : "");
   }
 }
 
@@ -196,7 +196,7 @@ void print_json(const Figures& f, const BenchOptions& options) {
   };
   for (const runtime::StepProfile& step : f.steps) {
     json["steps"].push_back({{"step", step.step},
-                             {"by_reference", step.by_reference},
+                             {"interpreted", step.interpreted},
                              {"runs", step.runs / f.profiled_runs},
                              {"seconds", step.seconds / f.profiled_runs},
                              {"flops", step.flops / f.profiled_runs},

@@ -88,7 +88,7 @@ CheckRule rule_of(const Instruction& x) {
 void lift(Instruction& x, std::span<const Tensor> values, CheckedProgram& program) {
   Computation& main = x.parent();
   for (int i = 0; i < x.num_results(); ++i) {
-    const Tensor& value = values[static_cast<size_t>(i)];
+    const Tensor& value = values[i];
     // The type may be quantized, which the value does not tell.
     Computation::replace_all_uses(x.result(i),
                                   main.add_parameter(x.result(i).type(), x.metadata()));
@@ -203,7 +203,7 @@ std::vector<Tensor> run_parallel(const Instruction& call, const CheckedProgram& 
       throw unimplemented("{}: operand {}, got a '{}', expected a constant", kRunParallel, i,
                           def.opcode());
     const auto number = static_cast<size_t>(def.attrs<hlo::ParameterAttrs>().index);
-    arguments[static_cast<size_t>(i / each)].push_back(program.arguments[number]);
+    arguments[i / each].push_back(program.arguments[number]);
   }
   if (client.platform() != "reference") {
     if (programs.grid.num_partitions == 1)

@@ -8,7 +8,7 @@
 
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::app {
 namespace {

@@ -110,8 +110,8 @@ std::string compare_elements(const Tensor& got, const Tensor& expected, const Ch
     if (wrong++ == 0) first = static_cast<int64_t>(i);
   }
   if (wrong == 0) return "";
-  const T a = x[static_cast<size_t>(first)];
-  const T b = y[static_cast<size_t>(first)];
+  const T a = x[first];
+  const T b = y[first];
   return fmt::format("index {}, got {}, expected {}{}{}; {} of {} elements",
                      index_text(got.shape(), first), to_text(a), to_text(b), distance_text(a, b),
                      rule_text(rule), wrong, x.size());

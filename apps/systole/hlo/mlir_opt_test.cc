@@ -9,7 +9,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/ir/opcode.h"
 #include "systole/hlo/semantics/example_program.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::app {
 namespace {

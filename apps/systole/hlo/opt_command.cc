@@ -10,7 +10,7 @@
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/passes/replica_streams.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::app {
 namespace {
@@ -47,6 +47,7 @@ void run_opt(const OptOptions& options) {
   check_names(options.passes, named_passes({}));
   auto module = read_program(options.file);
   if (hlo::has_quantized_types(*module)) module = hlo::expand_quantized(*module);
+  hlo::set_module_printer([](const hlo::Module& changed) { return hlo::print(changed); });
   hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
   pipeline_options.verify = true;
   if (options.dump) {

@@ -8,12 +8,12 @@
 
 #include "apps/systole/hlo/checks.h"
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/ir/callees.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::app {
 std::string read_text(const std::string& path) {

@@ -27,7 +27,7 @@ std::string_view mark(Support support) {
   switch (support) {
     case Support::native:
       return "n";
-    case Support::by_reference:
+    case Support::interpreted:
       return "r";
     case Support::none:
       return "-";
@@ -66,7 +66,7 @@ Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend
     // Not optimised, because passes rewrite some ops into others.
     const auto executable = backend(backend_name).compile(*module, {.optimize = false});
     runtime::run(*executable, random_arguments(*module, 1));
-    return executable->stats().reference_steps > 0 ? Support::by_reference : Support::native;
+    return executable->stats().reference_steps > 0 ? Support::interpreted : Support::native;
   } catch (const Error& error) {
     if (error.code() != Code::unimplemented) throw;
     return Support::none;

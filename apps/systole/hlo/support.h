@@ -11,10 +11,10 @@ namespace systole::app {
 
 // How a backend runs the program of one op.
 enum class Support : uint8_t {
-  invalid,       // the specification gives the op no meaning on these elements
-  none,          // valid, and not to be had
-  by_reference,  // by the op's reference value
-  native,        // by the backend's own code
+  invalid,      // the specification gives the op no meaning on these elements
+  none,         // valid, and not to be had
+  interpreted,  // by the op's reference value
+  native,       // by the backend's own code
 };
 Support find_support(hlo::Opcode opcode, DType dtype, const std::string& backend);
 

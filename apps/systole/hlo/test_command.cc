@@ -12,7 +12,7 @@
 #include "apps/systole/hlo/isolated.h"
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/counted.h"
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 
 namespace systole::app {
 namespace {

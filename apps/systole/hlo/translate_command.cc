@@ -6,10 +6,10 @@
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::app {
 namespace {

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/inspect/curves.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/events/event_reader.h"
@@ -15,6 +14,7 @@
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/io/tables/npy.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/train/saver.h"
 
 namespace systole::app {
@@ -276,11 +276,10 @@ Json description_of(FileSystem& file_system, const FoundFile& file) {
 }
 
 Json element_json(const Tensor& tensor, int64_t index) {
-  if (tensor.dtype() == DType::string)
-    return tensor.data<std::string>()[static_cast<size_t>(index)];
-  if (tensor.dtype() == DType::pred) return tensor.data<bool>()[static_cast<size_t>(index)];
-  if (tensor.dtype() == DType::u64) return tensor.data<uint64_t>()[static_cast<size_t>(index)];
-  if (tensor.dtype() == DType::s64) return tensor.data<int64_t>()[static_cast<size_t>(index)];
+  if (tensor.dtype() == DType::string) return tensor.data<std::string>()[index];
+  if (tensor.dtype() == DType::pred) return tensor.data<bool>()[index];
+  if (tensor.dtype() == DType::u64) return tensor.data<uint64_t>()[index];
+  if (tensor.dtype() == DType::s64) return tensor.data<int64_t>()[index];
   if (tensor.dtype() != DType::f64) return float_json(static_cast<float>(tensor.as_double(index)));
   const double value = tensor.as_double(index);
   return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));

@@ -16,9 +16,9 @@
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
 #include "systole/hlo/passes/expand_quantized.h"
+#include "systole/io/checkpoints/slice_copy.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npy.h"
-#include "systole/io/wire/slice_copy.h"
 #include "systole/runtime/batched_program.h"
 #include "systole/train/loop/progress_hook.h"
 

@@ -48,8 +48,7 @@ Tensor matrix_of(const std::vector<Tensor>& columns, DType dtype) {
   Tensor matrix(DType::f64, {rows, width});
   for (int64_t column = 0; column < width; ++column) {
     for (int64_t row = 0; row < rows; ++row) {
-      matrix.data<double>()[static_cast<size_t>(row * width + column)] =
-          columns[static_cast<size_t>(column)].as_double(row);
+      matrix.data<double>()[row * width + column] = columns[column].as_double(row);
     }
   }
   return matrix.cast(dtype);

@@ -23,8 +23,8 @@ void attempt(Verification& result, const std::function<void()>& read) {
 
 void verify_bundle(FileSystem& file_system, const std::string& prefix, Verification& result) {
   const BundleReader reader(file_system, prefix);
-  for (const auto& [name, entry] : reader.entries()) {
-    attempt(result, [&] { result.bytes += reader.read(name).byte_size(); });
+  for (const auto& entry : reader.entries()) {
+    attempt(result, [&] { result.bytes += reader.read(entry.first).byte_size(); });
     ++result.tensors;
   }
 }

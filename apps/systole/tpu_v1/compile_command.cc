@@ -3,8 +3,8 @@
 
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/base/error.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/tpu_v1/compiler/module_stages.h"
 
 namespace systole::app {

@@ -10,7 +10,7 @@
 #include "apps/systole/config/config_section.h"
 #include "systole/base/suggest.h"
 #include "systole/base/text.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::app {
 namespace {

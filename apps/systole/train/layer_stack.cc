@@ -6,7 +6,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 
 namespace systole::app {
 

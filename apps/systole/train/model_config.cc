@@ -2,9 +2,9 @@
 #include "apps/systole/train/layer_stack.h"
 #include "apps/systole/train/model_tables.h"
 #include "apps/systole/train/training_config.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/train/cross_shard_optimizer.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole::app {
 namespace {

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "apps/systole/config/config_section.h"
-#include "systole/train/metrics.h"
+#include "systole/train/losses/losses.h"
+#include "systole/train/metrics/metrics.h"
 #include "systole/train/optimizer.h"
 
 namespace systole::app {
 
 // The meaning of a model's last layer, decided by its loss.
-enum class Head : uint8_t { softmax, sigmoid, probability, regression };
+using Head = LossHead;
 // The outputs of a model: classes (s32), probabilities, logits or predictions.
 struct HeadOutputs {
   Head head = Head::regression;

@@ -2,84 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 
 #include "apps/systole/train/model_tables.h"
-#include "systole/train/learning_rate_decay.h"
+#include "apps/systole/train/rule_keys.h"
+#include "systole/train/schedules/learning_rate_decay.h"
 
 namespace systole::app {
 namespace {
-
-const NumberRule& number_rule(HyperparameterRange range) {
-  switch (range) {
-    case HyperparameterRange::positive:
-      return kPositive;
-    case HyperparameterRange::fraction:
-      return kFraction;
-    case HyperparameterRange::below_one:
-      return kBelowOne;
-    case HyperparameterRange::not_positive:
-      return kNotPositive;
-    default:
-      return kNotNegative;
-  }
-}
-
-// "1e-8"
-std::string shown_number(double number) {
-  std::string text = fmt::format("{}", number);
-  if (const size_t at = text.find("e-0"); at != std::string::npos) text.erase(at + 2, 1);
-  return text;
-}
-
-// The texts of a class's keys live as long as the program.
-const char* kept(std::string text) {
-  static std::deque<std::string> texts;
-  return texts.emplace_back(std::move(text)).c_str();
-}
-
-// The texts of the keys of a class or a schedule.
-std::span<const ConfigKey> kept_keys(std::vector<ConfigKey> keys) {
-  static std::deque<std::vector<ConfigKey>> all;
-  return all.emplace_back(std::move(keys));
-}
-
-std::span<const ConfigKey> keys_of_schedule(const ScheduleDef& def) {
-  constexpr const char* kTypes[] = {"number", "integer", "boolean", "list of numbers",
-                                    "list of integers"};
-  std::vector<ConfigKey> keys;
-  for (const ScheduleArgument& argument : def.arguments) {
-    std::string usual = "required";
-    if (argument.usual) {
-      usual = argument.kind == ScheduleArgument::Kind::flag
-                  ? fmt::format("{}", *argument.usual != 0)
-                  : shown_number(*argument.usual);
-    }
-    keys.push_back({kept(std::string(argument.name)), kTypes[static_cast<int>(argument.kind)],
-                    kept(std::move(usual)), kept(std::string(argument.doc))});
-  }
-  return kept_keys(std::move(keys));
-}
-
-std::vector<double> schedule_value(const ScheduleArgument& argument, const ConfigSection& s) {
-  const std::string name(argument.name);
-  switch (argument.kind) {
-    case ScheduleArgument::Kind::integer:
-      return {static_cast<double>(s.integer_from(name, 1))};
-    case ScheduleArgument::Kind::flag:
-      return {s.flag(name) ? 1.0 : 0.0};
-    case ScheduleArgument::Kind::numbers:
-      return s.numbers(name, number_rule(argument.range));
-    case ScheduleArgument::Kind::integers: {
-      const std::vector<int64_t> integers = s.integers(name);
-      return {integers.begin(), integers.end()};
-    }
-    default:
-      return {argument.usual ? s.number(name, *argument.usual, number_rule(argument.range))
-                             : s.number(name, number_rule(argument.range))};
-  }
-}
 
 void check_pieces(const ConfigSection& s) {
   const std::vector<int64_t> boundaries = s.integers("boundaries");
@@ -94,10 +24,7 @@ void check_pieces(const ConfigSection& s) {
 }
 
 RateMaker make_schedule(const ScheduleDef& def, const ConfigSection& s) {
-  ScheduleValues values;
-  for (const ScheduleArgument& argument : def.arguments) {
-    values.values[std::string(argument.name)] = schedule_value(argument, s);
-  }
+  const RuleValues values = rule_values(def.arguments, s);
   if (def.name == "piecewise_constant") check_pieces(s);
   return [&def, values]() -> Hyperparameter { return def.make(values, get_global_step()); };
 }
@@ -175,10 +102,10 @@ std::span<const ConfigRow<OptimizerMaker>> optimizer_table() {
 std::span<const ConfigRow<RateMaker>> schedule_table() {
   static const std::vector<ConfigRow<RateMaker>> kRows = [] {
     std::vector<ConfigRow<RateMaker>> rows;
-    for (const ScheduleDef& def : schedule_defs()) {
-      rows.push_back({kept(std::string(def.name)), kept(std::string(def.doc)),
-                      keys_of_schedule(def),
-                      [&def](const ConfigSection& s) { return make_schedule(def, s); }});
+    for (const ScheduleDef* def : all_schedule_defs()) {
+      rows.push_back({kept(std::string(def->name)), kept(std::string(def->doc)),
+                      rule_keys(def->arguments),
+                      [def](const ConfigSection& s) { return make_schedule(*def, s); }});
     }
     return rows;
   }();

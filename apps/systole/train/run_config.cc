@@ -1,6 +1,6 @@
 // The sections run_config and run_config.tpu_config.
 #include "apps/systole/train/training_config.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/train/saved_model.h"
 
 namespace systole::app {
@@ -181,12 +181,12 @@ TEST_F(TrainingConfigTest, BadFiles) {
        "--set modle: config, got 'modle', expected model, loss, optimizer, metrics, "
        "data, estimator, run_config, train, evaluate, did you mean 'model'?"},
       {"model.layers=3", "--set model.layers: model layers, got '3', expected a list of layers"},
-      {"loss=softmax", "--set loss: loss, got 'softmax', expected softmax_cross_entropy, "},
+      {"loss=softmax", "--set loss: loss, got 'softmax', expected absolute_difference, "},
       {"optimizer=AdamOptimiser", "did you mean 'AdamOptimizer'?"},
       {"optimizer=MomentumOptimizer",
        "MomentumOptimizer, got no learning_rate, expected a number or a schedule"},
       {"optimizer={AdamOptimizer: {learning_rate: {cosine: 3}}}",
-       "AdamOptimizer learning_rate, got 'cosine', expected exponential_decay, "},
+       "AdamOptimizer learning_rate, got 'cosine', expected cosine_decay, "},
       {"metrics=[acc]", "metric, got 'acc', expected accuracy, "},
       {"metrics=[accuracy, accuracy]", "metric, got 'accuracy' twice, expected each once"},
       {"loss=huber_loss", "metric, got 'accuracy' with a loss of numbers"},

@@ -13,12 +13,12 @@
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/profile/analysis.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/credential_file.h"
+#include "systole/worker/server/worker_server.h"
 #include "systole/worker/session_main.h"
 #include "systole/worker/session_template.h"
-#include "systole/worker/worker_server.h"
 #include "systole/worker/worker_status.h"
 
 namespace systole::app {

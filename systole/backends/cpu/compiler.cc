@@ -7,15 +7,15 @@
 #include "systole/backends/cpu/analysis/element_access.h"
 #include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/codegen/program.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/memory.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -41,7 +41,7 @@ BufferAssignment assign_buffers(const hlo::Module& optimized,
                       },
                   .scratch_bytes =
                       [&](const hlo::Instruction& x) {
-                        return step_scratch_bytes(x, options.optimize, num_threads);
+                        return thunk_scratch_bytes(x, options.optimize, num_threads);
                       }});
 }
 
@@ -62,7 +62,7 @@ struct ProgramPlan {
 ProgramPlan plan_program(const hlo::Module& module, const runtime::CompileOptions& options,
                          int num_threads, bool in_turn) {
   auto optimized = on_all_replicas(module, options, in_turn);
-  run_passes(*optimized, options);
+  run_passes(*optimized, options, has_native_code);
   auto program = std::make_unique<CompiledProgram>();
   note_signature(optimized->entry(), *program);
   program->aliases = optimized->aliases;
@@ -94,7 +94,7 @@ void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions
   alone.processes = nullptr;
   alone.replicated_parameters.clear();
   const auto optimized = on_all_replicas(module, alone);
-  run_passes(*optimized, alone);
+  run_passes(*optimized, alone, has_native_code);
   CompiledProgram program;
   note_signature(optimized->entry(), program);
   program.stats.temp_bytes = assign_buffers(*optimized, alone, num_threads).temp_bytes();
@@ -150,8 +150,8 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->notes = notes;
   program->has_step_loop = emitted.has_step_loop;
   program->kernels = std::move(emitted.kernels);
-  program->steps = std::move(emitted.steps);
-  program->stats.reference_steps = emitted.reference_steps;
+  program->thunks = std::move(emitted.thunks);
+  program->stats.reference_steps = emitted.interpreted_thunks;
   program->stats.flops = hlo::cost_of(optimized->entry()).operations();
   program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();

@@ -22,7 +22,7 @@ struct CompiledProgram {
   std::vector<hlo::Module::Alias> aliases;
   std::vector<Tensor> constants;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<runtime::StepProfile> steps;  // if compiled with profiling
+  std::vector<runtime::StepProfile> thunks;  // if compiled with profiling
   std::shared_ptr<const CompiledCode> code;
   int64_t temp_bytes = 0;
   runtime::ExecutableStats stats;

@@ -7,7 +7,7 @@
 #include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -56,7 +56,7 @@ class CaseWriter {
   int64_t pick(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random_.next_below(static_cast<uint64_t>(high - low + 1)));
   }
-  static int64_t& at(Dims& dims, int64_t axis) { return dims[static_cast<size_t>(axis)]; }
+  static int64_t& at(Dims& dims, int64_t axis) { return dims[axis]; }
 
   Dims order(int64_t rank) {
     Dims result;

@@ -1,5 +1,4 @@
 #include <map>
-#include <mutex>
 
 #include "systole/backends/cpu/cpu_backend.h"
 #include "systole/backends/cpu/cpu_executable.h"
@@ -7,7 +6,9 @@
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/hlo/passes/expand_quantized.h"
+#include "systole/runtime/ffi/ffi_call.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
 
@@ -33,7 +34,7 @@ class CpuClient : public runtime::HostClient {
                                                const runtime::CompileOptions& given) override {
     check_options(module, given);
     check_custom_calls(module, [](const hlo::Instruction& x) {
-      return is_lapack_call(x) || process_call(x) != nullptr;
+      return runtime::is_ffi_call(x) || is_lapack_call(x) || process_call(x) != nullptr;
     });
     if (hlo::has_quantized_types(module)) return compile(*hlo::expand_quantized(module), given);
     runtime::CompileOptions options = given;
@@ -55,7 +56,7 @@ class CpuClient : public runtime::HostClient {
  private:
   // Null when code is not kept on disk.
   CodeCache* code_cache(const std::string& folder) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [entry, added] = code_caches_.try_emplace(folder);
     if (added) entry->second = open_code_cache(folder);
     return entry->second.get();
@@ -69,7 +70,7 @@ class CpuClient : public runtime::HostClient {
       if (global.num_threads() == 1) return nullptr;
       return {std::shared_ptr<void>(), &global};
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (auto pool = pools_[num_threads].lock()) return pool;
     check_threads(num_threads);
     auto pool = std::make_shared<ThreadPool>(num_threads);
@@ -78,7 +79,7 @@ class CpuClient : public runtime::HostClient {
   }
 
   // Programs of many numbers of threads could take all threads of the machine. REQUIRES: mutex_.
-  void check_threads(int more) {
+  void check_threads(int more) SYSTOLE_REQUIRES(mutex_) {
     const int limit = kMaxPools * runtime::max_threads();
     std::erase_if(pools_, [](const auto& entry) { return entry.second.expired(); });
     int threads = more;
@@ -92,10 +93,11 @@ class CpuClient : public runtime::HostClient {
 
   std::unique_ptr<Jit> jit_;
   const int64_t memory_bytes_;
-  std::mutex mutex_;
-  std::map<int, std::weak_ptr<ThreadPool>> pools_;  // by number of threads; guarded by mutex_
+  Mutex mutex_;
+  std::map<int, std::weak_ptr<ThreadPool>> pools_
+      SYSTOLE_GUARDED_BY(mutex_);  // by number of threads
   // Guarded by mutex_; by CompileOptions::cache_folder. Null where none can be used.
-  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_;
+  std::map<std::string, std::unique_ptr<CodeCache>> code_caches_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

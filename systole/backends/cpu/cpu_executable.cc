@@ -6,7 +6,7 @@
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
 #include "systole/backends/cpu/kernels/run_notes.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/error.h"
 #include "systole/base/trace.h"
 #include "systole/runtime/host_buffer.h"
@@ -55,7 +55,7 @@ CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program,
       aliased_parameter_(program_->results.size(), -1) {
   for (const Tensor& constant : program_->constants) constants_.push_back(constant.raw());
   for (const auto& [parameter, result] : program_->aliases) {
-    aliased_parameter_[static_cast<size_t>(result)] = parameter;
+    aliased_parameter_[result] = parameter;
   }
 }
 
@@ -128,7 +128,7 @@ void CpuExecutable::bind_results(Run& run, std::span<const Argument> arguments,
       continue;
     }
     // A donated buffer is written in place.
-    const Argument& argument = arguments[static_cast<size_t>(parameter)];
+    const Argument& argument = arguments[parameter];
     const bool donated = argument.buffer != nullptr && argument.donate;
     run.results[k] = donated ? nullptr : place_result(run, k, results[k]);
   }
@@ -159,15 +159,15 @@ void CpuExecutable::check_aliases(const Run& run) const {
 }
 
 std::vector<runtime::StepProfile> CpuExecutable::profile(const RunContext& context) const {
-  std::vector<runtime::StepProfile> steps = program_->steps;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const StepTime& time = context.steps[i];
-    steps[i].runs = time.runs;
-    steps[i].seconds = std::chrono::duration<double>(time.time).count();
-    steps[i].flops *= static_cast<double>(time.runs);
-    steps[i].bytes *= static_cast<double>(time.runs);
+  std::vector<runtime::StepProfile> thunks = program_->thunks;
+  for (size_t i = 0; i < thunks.size(); ++i) {
+    const ThunkTime& time = context.thunks[i];
+    thunks[i].runs = time.runs;
+    thunks[i].seconds = std::chrono::duration<double>(time.time).count();
+    thunks[i].flops *= static_cast<double>(time.runs);
+    thunks[i].bytes *= static_cast<double>(time.runs);
   }
-  return steps;
+  return thunks;
 }
 
 // Results that lie in donated arguments and are wanted elsewhere, too.
@@ -175,7 +175,7 @@ void CpuExecutable::store_aliased_results(Run& run, std::span<const Result> resu
   for (size_t k = 0; k < results.size(); ++k) {
     const bool wanted = results[k].device != nullptr || results[k].host != nullptr;
     if (aliased_parameter_[k] < 0 || !wanted || run.results[k] != nullptr) continue;
-    const void* from = run.arguments[static_cast<size_t>(aliased_parameter_[k])];
+    const void* from = run.arguments[aliased_parameter_[k]];
     copy_bytes(place_result(run, k, results[k]), from, program_->results[k].byte_size(),
                pool_.get());
   }
@@ -184,7 +184,7 @@ void CpuExecutable::store_aliased_results(Run& run, std::span<const Result> resu
 Event CpuExecutable::fail(Event failure, std::span<const Argument> arguments,
                           std::span<const Result> results) const {
   for (const auto& [parameter, result] : program_->aliases) {
-    const Argument& argument = arguments[static_cast<size_t>(parameter)];
+    const Argument& argument = arguments[parameter];
     auto* const buffer = argument.donate ? dynamic_cast<HostBuffer*>(argument.buffer) : nullptr;
     if (buffer != nullptr) buffer->fail(failure);
   }
@@ -220,9 +220,9 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
   bind_results(*run, arguments, results);
   copy_kept_arguments(*run);
   check_aliases(*run);
-  if (!program_->steps.empty()) {
-    run->context.steps.assign(program_->steps.size(), {});
-    run->context.step_end = std::chrono::steady_clock::now();
+  if (!program_->thunks.empty()) {
+    run->context.thunks.assign(program_->thunks.size(), {});
+    run->context.thunk_end = std::chrono::steady_clock::now();
   }
   if (tracing::active() && options.notes) [[unlikely]] {
     call_noted(*run);
@@ -240,7 +240,7 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
   }
   store_aliased_results(*run, results);
   run->replaced.clear();
-  if (options.profile != nullptr && !program_->steps.empty())
+  if (options.profile != nullptr && !program_->thunks.empty())
     *options.profile = profile(run->context);
   Run* none = nullptr;
   if (idle_.compare_exchange_strong(none, run.get(), std::memory_order_release))

@@ -8,9 +8,9 @@
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/base/testing/sanitized.h"
 #include "systole/hlo/testing/bombs.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

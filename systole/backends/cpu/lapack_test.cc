@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

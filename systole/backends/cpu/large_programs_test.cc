@@ -3,7 +3,7 @@
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -161,7 +161,7 @@ TEST(LargePrograms, TellConstantsApart) {
   const std::string got = check_large_with([&](hlo::Builder& b, std::span<const Value> products) {
     std::vector<Value> results;
     for (const Kind step : {Kind(reduce), Kind(pad), Kind(dot), Kind(slice), Kind(reach)}) {
-      for (int k = 0; k < 6; ++k) results.push_back(step(b, products[static_cast<size_t>(k)], k));
+      for (int k = 0; k < 6; ++k) results.push_back(step(b, products[k], k));
     }
     return results;
   });
@@ -178,7 +178,7 @@ TEST(LargePrograms, TellWhatIsWrittenInPlaceFromCopies) {
     std::vector<Value> results;
     for (int k = 1; k < 5; ++k) {
       // A product of its own, so that it may die here.
-      const Value old = b.dot_general(products[0], products[static_cast<size_t>(k)], kProduct);
+      const Value old = b.dot_general(products[0], products[k], kProduct);
       const Value updated = b.dynamic_update_slice(old, row, starts);
       results.push_back(b.dot_general(updated, k % 2 == 1 ? products[1] : old, kProduct));
     }
@@ -280,6 +280,47 @@ TEST(LargePrograms, ShareStepsBetweenSmallLoopsOfFewTurns) {
   };
   const int64_t shared = bytes_of_loop(3);
   EXPECT_LT(shared, bytes_of_loop(1000) / 2) << shared;
+}
+
+// A concatenation of `count` sums with 1 to 7 columns each, 35 of them different.
+std::unique_ptr<hlo::Module> joined(int count, int rows) {
+  std::string text = fmt::format("func.func @main(%x: tensor<{}x7xf32>) -> ", rows);
+  std::string body;
+  std::string operands;
+  std::string types;
+  int columns = 0;
+  for (int i = 0; i < count; ++i) {
+    const int size = i % 7 + 1;
+    const std::string type = fmt::format("tensor<{}x{}xf32>", rows, size);
+    body += fmt::format(
+        "  %s{0} = stablehlo.slice %x [0:{1}, 0:{2}] : (tensor<{1}x7xf32>) -> {3}\n"
+        "  %c{0} = stablehlo.constant dense<{4}.0> : {3}\n"
+        "  %t{0} = stablehlo.add %s{0}, %c{0} : {3}\n",
+        i, rows, size, type, i % 5);
+    operands += fmt::format("{}%t{}", i == 0 ? "" : ", ", i);
+    types += fmt::format("{}{}", i == 0 ? "" : ", ", type);
+    columns += size;
+  }
+  const std::string result = fmt::format("tensor<{}x{}xf32>", rows, columns);
+  return hlo::parse(text + result + " {\n" + body +
+                    fmt::format("  %j = stablehlo.concatenate {}, dim = 1 : ({}) -> {}\n"
+                                "  return %j : {}\n}}\n",
+                                operands, types, result, result));
+}
+
+TEST(LargePrograms, JoinManyArraysInLittleCode) {
+  RandomStream random(92);
+  for (const int rows : {1, 3}) {
+    for (const int count : {64, 65, 130}) {
+      const std::vector<Tensor> arguments = {
+          testing::random_tensor(random, {DType::f32, {rows, 7}}, -1, 1)};
+      EXPECT_EQ("", testing::check(*joined(count, rows), arguments)) << rows << ", " << count;
+    }
+  }
+  const auto bytes = [](int count) {
+    return testing::client().compile(*joined(count, 3))->stats().code_bytes;
+  };
+  EXPECT_LT((bytes(280) - bytes(140)) / 140, 100);
 }
 
 // The steps of a profile are the program's, not the functions that they share.

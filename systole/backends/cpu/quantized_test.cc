@@ -3,7 +3,7 @@
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/hlo/testing/quantized_programs.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

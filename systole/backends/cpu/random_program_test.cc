@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/testing/random_module.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
 #include "systole/runtime/run_replicas.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

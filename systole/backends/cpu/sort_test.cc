@@ -40,8 +40,7 @@ hlo::testing::OpUnderTest sort_of(std::vector<Tensor> operands, int64_t axis,
 // Where each element was.
 Tensor positions(const Shape& shape) {
   Tensor result(DType::s32, shape);
-  for (int32_t i = 0; i < result.num_elements(); ++i)
-    result.data<int32_t>()[static_cast<size_t>(i)] = i;
+  for (int32_t i = 0; i < result.num_elements(); ++i) result.data<int32_t>()[i] = i;
   return result;
 }
 

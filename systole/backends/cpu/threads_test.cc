@@ -14,7 +14,7 @@
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/base/testing/sanitized.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
                               unsigned flags);
@@ -104,7 +104,7 @@ TEST(Openmp, ThreadsOfTheCallerKeepTheirNumberAndMode) {
       [](void* data) {
         volatile float x = 1e-39F;
         auto& sees = *static_cast<std::array<std::atomic<bool>, 4>*>(data);
-        sees[static_cast<size_t>(omp_get_thread_num())] = x * 0.5F > 0;
+        sees[omp_get_thread_num()] = x * 0.5F > 0;
       },
       &sees_denormals, 4, 0);
   for (const auto& sees : sees_denormals) EXPECT_TRUE(sees);

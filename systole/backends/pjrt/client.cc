@@ -6,13 +6,13 @@
 #include "systole/backends/pjrt/pjrt_backend.h"
 #include "systole/backends/pjrt/saved_program.h"
 #include "systole/backends/pjrt/session.h"
-#include "systole/hlo/bytecode/bytecode.h"
 #include "systole/hlo/passes/inline_calls.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
-#include "systole/hlo/text/text.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/pjrt_abi/compile_options.h"
 #include "systole/runtime/memory.h"
 #include "systole/runtime/single_process.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::pjrt {
 namespace {
@@ -142,7 +142,7 @@ class PjrtClient final : public runtime::Client {
     interface.name = module.name();
     for (int p = 0; p < main.num_parameters(); ++p) {
       const bool once = replicas == 1 || (!options.replicated_parameters.empty() &&
-                                          options.replicated_parameters[static_cast<size_t>(p)]);
+                                          options.replicated_parameters[p]);
       const TensorType type = main.parameter(p).type().storage();
       interface.stacked_parameters.push_back(!once);
       interface.parameters.push_back(once ? type : stacked_type(type, replicas));
@@ -156,8 +156,8 @@ class PjrtClient final : public runtime::Client {
     interface.aliased_parameter.assign(main.results().size(), -1);
     interface.aliased.assign(static_cast<size_t>(main.num_parameters()), false);
     for (const auto& [parameter, result] : module.aliases) {
-      interface.aliased_parameter[static_cast<size_t>(result)] = parameter;
-      interface.aliased[static_cast<size_t>(parameter)] = true;
+      interface.aliased_parameter[result] = parameter;
+      interface.aliased[parameter] = true;
     }
     std::vector<int> ids = options.device_assignment;
     for (int r = 0; ids.size() < static_cast<size_t>(replicas); ++r) {

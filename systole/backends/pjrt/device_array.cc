@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/pjrt/transfer.h"
+#include "systole/base/mutex.h"
 
 namespace systole::pjrt {
 
@@ -21,7 +22,7 @@ PJRT_Device* Session::device(int id) const {
     throw invalid_argument("{}: device, got {}, expected one of the {} of plugin '{}'", platform,
                            id, devices.size(), plugin->path());
   }
-  return handles[static_cast<size_t>(found - devices.begin())];
+  return handles[found - devices.begin()];
 }
 
 void Session::destroy_buffer(PJRT_Buffer* buffer) const noexcept {
@@ -108,7 +109,7 @@ std::shared_ptr<const DeviceArray> upload(const std::shared_ptr<const Session>& 
 }
 
 Event PjrtBuffer::ready() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return array_ == nullptr ? failure_ : array_->ready();
 }
 
@@ -119,23 +120,23 @@ Event PjrtBuffer::copy_to_host(Tensor& target) const {
 }
 
 std::shared_ptr<const DeviceArray> PjrtBuffer::array() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return array_;
 }
 
 bool PjrtBuffer::belongs_to(const Session& session) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return (array_ == nullptr ? session_ : &array_->session()) == &session;
 }
 
 void PjrtBuffer::replace(std::shared_ptr<const DeviceArray> array) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   array_.swap(array);
 }
 
 void PjrtBuffer::fail(const Session& session, Event failure) {
   std::shared_ptr<const DeviceArray> lost;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   session_ = &session;
   failure_ = std::move(failure);
   array_.swap(lost);

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "systole/backends/pjrt/interface.h"
 #include "systole/backends/pjrt/plugin.h"
+#include "systole/base/mutex.h"
 #include "systole/runtime/client.h"
 
 namespace systole::pjrt {
@@ -100,9 +100,9 @@ class PjrtBuffer final : public runtime::Buffer {
   const Session* session_ = nullptr;  // of a failed buffer
   TensorType type_;
   int device_id_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const DeviceArray> array_;  // guarded by mutex_
-  runtime::Event failure_;                    // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const DeviceArray> array_ SYSTOLE_GUARDED_BY(mutex_);
+  runtime::Event failure_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::pjrt

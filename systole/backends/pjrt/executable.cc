@@ -180,7 +180,7 @@ void PjrtExecutable::give_results(Launch& launch, std::span<const Argument> argu
         std::move(buffers), launch.done);
     const int parameter = interface_.aliased_parameter[k];
     if (parameter >= 0) {
-      const Argument& argument = arguments[static_cast<size_t>(parameter)];
+      const Argument& argument = arguments[parameter];
       if (argument.donate && argument.buffer != nullptr) buffer_of(argument)->replace(array);
     }
     if (results[k].device != nullptr) {

@@ -11,7 +11,7 @@
 #include "systole/backends/pjrt/plugin.h"
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::pjrt {
 namespace {

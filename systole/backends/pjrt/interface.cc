@@ -76,7 +76,7 @@ Interface parse_interface(std::string_view platform, std::string_view text) {
       break;
     }
     interface.aliased_parameter.push_back(static_cast<int>(parameter));
-    if (parameter >= 0) interface.aliased[static_cast<size_t>(parameter)] = true;
+    if (parameter >= 0) interface.aliased[parameter] = true;
   }
   if (!in || in.peek() != std::istringstream::traits_type::eof()) {
     throw make_error(Code::data_loss,

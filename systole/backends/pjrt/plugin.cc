@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 
 namespace systole::pjrt {
 namespace {
@@ -57,9 +57,9 @@ void Plugin::check_api(const std::string& path, const PJRT_Api* api) {
 
 std::shared_ptr<const Plugin> Plugin::load(const std::string& path) {
   // Never destroyed: plugins stay loaded.
-  static auto& mutex = *new std::mutex();
+  static auto& mutex = *new Mutex();
   static auto& loaded = *new std::map<std::string, std::shared_ptr<const Plugin>>();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   auto& plugin = loaded[path];
   if (plugin != nullptr) return plugin;
   const PJRT_Api* const api = open_library(path);

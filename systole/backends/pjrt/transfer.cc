@@ -54,8 +54,8 @@ void to_row_major(const Layout& layout, const std::byte* from, std::byte* to, si
   std::vector<int64_t> strides(rank);
   int64_t elements = 1;
   for (const int64_t axis : layout.minor_to_major) {
-    strides[static_cast<size_t>(axis)] = elements;
-    elements *= layout.dims[static_cast<size_t>(axis)];
+    strides[axis] = elements;
+    elements *= layout.dims[axis];
   }
   const size_t element = elements == 0 ? 0 : size / static_cast<size_t>(elements);
   std::vector<int64_t> index(rank, 0);

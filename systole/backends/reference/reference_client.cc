@@ -4,7 +4,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/hlo/passes/inline_calls.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/host_launch.h"
@@ -62,9 +62,8 @@ class ReferenceExecutable : public runtime::Executable {
         hlo::varying_results(*module_, {.num_replicas = options.num_replicas,
                                         .replicated_parameters = options.replicated_parameters});
     for (int i = 0; i < main.num_parameters(); ++i) {
-      const bool given_once =
-          num_replicas_ == 1 || (!options.replicated_parameters.empty() &&
-                                 options.replicated_parameters[static_cast<size_t>(i)]);
+      const bool given_once = num_replicas_ == 1 || (!options.replicated_parameters.empty() &&
+                                                     options.replicated_parameters[i]);
       parameters_.push_back(given_once ? main.parameter(i).type().storage()
                                        : stacked(main.parameter(i)));
       stats_.argument_bytes += main.parameter(i).type().byte_size();

@@ -4,6 +4,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/runtime/preemption.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
@@ -58,7 +59,7 @@ void Connection::start() {
   say_hello();
   last_heard_ = steady_ns();
   {
-    const std::lock_guard send_lock(send_mutex_);
+    const MutexLock send_lock(send_mutex_);
     keeper_ = std::thread([this] { keep_alive(); });  // ends a silent stream
     open_stream();
   }
@@ -67,7 +68,7 @@ void Connection::start() {
 
 Connection::~Connection() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     if (context_ != nullptr) context_->TryCancel();
   }
@@ -106,7 +107,7 @@ void Connection::say_hello() {
 uint64_t Connection::open_stream() {
   stream_.reset();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     context_ = std::make_unique<grpc::ClientContext>();
     worker::prepare(*context_, options_.credentials, 0);
     last_heard_ = steady_ns();
@@ -137,11 +138,11 @@ void Connection::read_replies() {
     while (stream_->Read(&reply)) handle(reply);
     grpc::Status status;
     {
-      const std::lock_guard send_lock(send_mutex_);
+      const MutexLock send_lock(send_mutex_);
       status = finish_stream();
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closing_) break;
     }
     const Error error = worker::from_status(status, what("connection lost"));
@@ -169,7 +170,7 @@ void Connection::handle(const v1::Reply& reply) {
   if (reply.op_id() == 0) return;
   Pending pending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (pending_.empty() || pending_.front().op_id != reply.op_id()) return;
     pending = std::move(pending_.front());
     pending_.pop_front();
@@ -183,7 +184,7 @@ void Connection::handle(const v1::Reply& reply) {
 }
 
 void Connection::reconnect() {
-  const std::lock_guard send_lock(send_mutex_);
+  const MutexLock send_lock(send_mutex_);
   const auto end = SteadyClock::now() + std::chrono::duration<double>(options_.reconnect_seconds);
   uint64_t received = 0;
   while (true) {
@@ -191,7 +192,7 @@ void Connection::reconnect() {
       auto channel = worker::make_channel(options_.address, options_.credentials);
       stub_ = v1::Worker::NewStub(channel);
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         channel_ = std::move(channel);
       }
       received = open_stream();
@@ -203,14 +204,15 @@ void Connection::reconnect() {
       if (!may_heal(error)) throw;
       if (SteadyClock::now() > end) throw make_error(Code::unavailable, "{}", error.message());
     }
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, kRetryEvery, [this] { return closing_; })) {
+    MutexLock lock(mutex_);
+    if (changed_.wait_for(lock, kRetryEvery,
+                          [this]() SYSTOLE_REQUIRES(mutex_) { return closing_; })) {
       throw make_error(Code::cancelled, "{}", what("the client is closed"));
     }
   }
   std::vector<std::shared_ptr<const v1::Request>> again;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Pending& pending : pending_) {
       if (pending.op_id > received) again.push_back(pending.request);
     }
@@ -223,7 +225,7 @@ void Connection::reconnect() {
 void Connection::fail(const Error& error) {
   std::deque<Pending> pending;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = error;
     pending.swap(pending_);
   }
@@ -233,7 +235,7 @@ void Connection::fail(const Error& error) {
 }
 
 std::optional<Error> Connection::failure() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failure_;
 }
 
@@ -241,14 +243,15 @@ void Connection::send(v1::Request&& request, Handler handler) {
   {
     // Without the stream's lock, which a lost connection needs. Threads that pass together exceed
     // half of the worker's queue a little.
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto most = static_cast<size_t>((hello_.limits().max_queued() + 1) / 2);
-    changed_.wait(lock, [&] { return failure_ || pending_.size() < most; });
+    changed_.wait(lock,
+                  [&]() SYSTOLE_REQUIRES(mutex_) { return failure_ || pending_.size() < most; });
   }
-  const std::lock_guard send_lock(send_mutex_);
+  const MutexLock send_lock(send_mutex_);
   std::shared_ptr<const v1::Request> sent;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_) throw Error(*failure_);
     request.set_op_id(++last_op_);
     request.set_acknowledged(acknowledged_);
@@ -264,29 +267,29 @@ void Connection::send(v1::Request&& request, Handler handler) {
 
 v1::Reply Connection::call(v1::Request&& request) {
   struct Answer {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Error> error;
-    v1::Reply reply;
-    bool there = false;
+    Mutex mutex;
+    CondVar changed;
+    std::optional<Error> error SYSTOLE_GUARDED_BY(mutex);
+    v1::Reply reply SYSTOLE_GUARDED_BY(mutex);
+    bool there SYSTOLE_GUARDED_BY(mutex) = false;
   };
   const auto answer = std::make_shared<Answer>();
   send(std::move(request), [answer](const v1::Reply& reply, const Error* error) {
-    const std::lock_guard lock(answer->mutex);
+    const MutexLock lock(answer->mutex);
     answer->reply = reply;
     if (error != nullptr) answer->error = *error;
     answer->there = true;
     answer->changed.notify_all();
   });
-  std::unique_lock lock(answer->mutex);
-  answer->changed.wait(lock, [&] { return answer->there; });
+  MutexLock lock(answer->mutex);
+  answer->changed.wait(lock, [&]() SYSTOLE_REQUIRES(answer->mutex) { return answer->there; });
   if (answer->error) throw Error(*answer->error);
   return std::move(answer->reply);
 }
 
 void Connection::free_later(uint64_t id, int64_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_) return;
     freed_.push_back(id);
     freed_bytes_ += bytes;
@@ -300,8 +303,8 @@ void Connection::keep_alive() {
   while (true) {
     bool freeing = false;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, silence / 4, [this] {
+      MutexLock lock(mutex_);
+      changed_.wait_for(lock, silence / 4, [this]() SYSTOLE_REQUIRES(mutex_) {
         return closing_ || failure_ || freed_.size() >= kMaxFreed || freed_bytes_ >= kMaxFreedBytes;
       });
       if (closing_ || failure_) return;
@@ -314,9 +317,10 @@ void Connection::keep_alive() {
       if (freeing) {
         request.mutable_nothing();
         send(std::move(request), [](const v1::Reply&, const Error*) {});
-      } else if (const std::unique_lock send_lock(send_mutex_, std::try_to_lock); send_lock) {
+      } else if (send_mutex_.try_lock()) {
         request.set_acknowledged(acknowledged_);
         if (stream_ != nullptr) static_cast<void>(stream_->Write(request));
+        send_mutex_.unlock();
       }
     } catch (const Error&) {
       return;

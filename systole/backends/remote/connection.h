@@ -5,12 +5,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "systole/backends/remote/transfer.h"
 #include "systole/backends/remote/worker_capture.h"
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/worker.grpc.pb.h"
@@ -112,20 +111,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   worker::v1::HelloReply hello_;
   std::atomic<uint64_t> next_id_{1};
 
-  std::mutex send_mutex_;  // guards the stream's writes and their order; locked before mutex_
+  Mutex send_mutex_;  // guards the stream's writes and their order; locked before mutex_
   std::unique_ptr<worker::v1::Worker::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;  // of the stream; changed under both mutexes
   std::unique_ptr<Stream> stream_;                // null while there is none
 
-  mutable std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  CondVar changed_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::deque<Pending> pending_;
-  uint64_t last_op_ = 0;
-  std::vector<uint64_t> freed_;
-  int64_t freed_bytes_ = 0;
-  std::optional<Error> failure_;
-  bool closing_ = false;
+  std::deque<Pending> pending_ SYSTOLE_GUARDED_BY(mutex_);
+  uint64_t last_op_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  std::vector<uint64_t> freed_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t freed_bytes_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> failure_ SYSTOLE_GUARDED_BY(mutex_);
+  bool closing_ SYSTOLE_GUARDED_BY(mutex_) = false;
 
   std::atomic<bool> preempted_ = false;
   std::atomic<uint64_t> acknowledged_{0};

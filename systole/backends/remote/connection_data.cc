@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/backends/remote/connection.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
 
@@ -23,7 +24,7 @@ bool is_broken(const grpc::Status& status) {
 }  // namespace
 
 TransferContext Connection::transfer_context() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (failure_) throw Error(*failure_);
   return {channel_, options_.credentials, hello_.session(),
           options_.silence_seconds + options_.reconnect_seconds};

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +8,11 @@
 #include "systole/backends/remote/remote_executable.h"
 #include "systole/backends/remote/source_lines.h"
 #include "systole/base/log.h"
-#include "systole/hlo/bytecode/bytecode.h"
-#include "systole/hlo/text/text.h"
+#include "systole/base/mutex.h"
 #include "systole/runtime/preemption.h"
 #include "systole/runtime/single_process.h"
+#include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/worker/protocol/address.h"
 #include "systole/worker/protocol/convert.h"
 
@@ -151,7 +151,7 @@ class RemoteClient final : public runtime::Client {
   // The connection, or a new one if it has failed or its worker is about to end. Errors: those of
   // connect(); FAILED_PRECONDITION if the new worker has other devices.
   std::shared_ptr<Connection> live_connection() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!connection_->failure() && !connection_->preempted()) return connection_;
     auto connection = connect();
     const std::vector<Device> devices = devices_of(*connection);
@@ -192,8 +192,8 @@ class RemoteClient final : public runtime::Client {
 
   const std::vector<std::string> addresses_;
   const ConnectionOptions options_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<Connection> connection_;  // guarded by the mutex
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<Connection> connection_ SYSTOLE_GUARDED_BY(mutex_);
   const std::string platform_;
   const std::vector<Device> devices_;
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/convert.h"
 
 namespace systole::remote {
@@ -26,12 +27,12 @@ void prepare_target(const TensorType& type, Tensor& target) {
 // ------------------------------------------------------------------------------------ buffers
 
 Event RemoteBuffer::ready() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ready_;
 }
 
 void RemoteBuffer::set_ready(Event ready) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ready_ = std::move(ready);
 }
 
@@ -70,12 +71,12 @@ struct RemoteExecutable::Launch {
   Promise done;
   Promise donated;  // of the arguments: the launch's error only if the worker launched
   std::atomic<size_t> left{0};
-  std::mutex mutex;
-  std::optional<Error> failure;  // guarded by the mutex: the first
+  Mutex mutex;
+  std::optional<Error> failure;  // the first
 
   void finish_one(const Error* error) {
     if (error != nullptr) {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (!failure) failure = *error;
     }
     if (--left > 0) return;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "systole/backends/remote/connection.h"
+#include "systole/base/mutex.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/runtime/client.h"
 
@@ -40,8 +40,8 @@ class RemoteBuffer final : public runtime::Buffer {
   const uint64_t id_;
   const TensorType type_;
   const int device_id_;
-  mutable std::mutex mutex_;
-  runtime::Event ready_;  // guarded by the mutex
+  mutable Mutex mutex_;
+  runtime::Event ready_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // What a launch needs to know of a compiled program.

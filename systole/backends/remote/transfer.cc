@@ -1,11 +1,10 @@
 #include "systole/backends/remote/transfer.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/chunks.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
@@ -26,19 +25,19 @@ double seconds_for(const TransferContext& context, int64_t bytes) {
 class Latch {
  public:
   void open() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_ = true;
     changed_.notify_all();
   }
   void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return open_; });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool open_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 // Lives on the stack of upload(), which waits for OnDone().
@@ -77,7 +76,7 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   void OnWriteDone(bool ok) override {
     if (!ok) return;
     // The message is written while the checksum of the one after it is computed.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!next_) return StartWritesDone();
     message_.Swap(&*next_);
     StartWrite(&message_);
@@ -93,9 +92,9 @@ class UploadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   std::optional<grpc::ClientContext> context_{std::in_place};
   Latch free_;
   Latch done_;
-  std::mutex mutex_;
-  std::optional<ChunkWriter> writer_;     // guarded by mutex_
-  std::optional<grpc::ByteBuffer> next_;  // guarded by mutex_; none after the last
+  Mutex mutex_;
+  std::optional<ChunkWriter> writer_;
+  std::optional<grpc::ByteBuffer> next_;  // none after the last
   grpc::ByteBuffer message_;
   grpc::ByteBuffer reply_;
   grpc::Status status_;

@@ -6,6 +6,7 @@
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 
 namespace systole::remote {
 namespace {
@@ -43,13 +44,13 @@ int64_t CallLog::now() {
 void CallLog::add(int64_t begin, const worker::v1::Request& request) {
   const int64_t end = now();
   if (begin == 0 || end == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (calls_.size() >= kMaxCalls) return;
   calls_.push_back({begin, end, worker::span_of(request), request.op_id()});
 }
 
 std::vector<CallLog::Call> CallLog::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(calls_, {});
 }
 

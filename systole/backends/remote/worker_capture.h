@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/profile_stream.h"
@@ -30,8 +30,8 @@ class CallLog {
   std::vector<Call> take();
 
  private:
-  std::mutex mutex_;
-  std::vector<Call> calls_;  // guarded by the mutex
+  Mutex mutex_;
+  std::vector<Call> calls_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // Returns rows of calls that do not overlap, their times since `start_ns`.

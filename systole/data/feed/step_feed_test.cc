@@ -48,7 +48,7 @@ std::vector<int64_t> numbers_of(const std::optional<StackedSteps>& input) {
     for (int64_t replica = 0; replica < stack.dim(0); ++replica) {
       for (int64_t i = 0; i < stack.dim(2); ++i) {
         const int64_t at = (replica * stack.dim(1) + step) * stack.dim(2) + i;
-        all.push_back(stack.data<int64_t>()[static_cast<size_t>(at)]);
+        all.push_back(stack.data<int64_t>()[at]);
       }
     }
   }

@@ -28,9 +28,7 @@ class StepStack {
   const std::vector<Tensor>& buffers() const { return buffers_; }
   int64_t steps() const { return static_cast<int64_t>(examples_.size()); }
   // Examples of each replica in a step, without padding.
-  const std::vector<int64_t>& examples(int64_t step) const {
-    return examples_[static_cast<size_t>(step)];
-  }
+  const std::vector<int64_t>& examples(int64_t step) const { return examples_[step]; }
 
   // Returns the memory of the next step for the elements to read, if each is contiguous there;
   // otherwise nothing.

@@ -6,11 +6,11 @@ namespace {
 
 class GeneratorNode final : public DatasetNode {
  public:
-  GeneratorNode(std::function<Dataset::Generator()> make, Spec spec)
+  GeneratorNode(std::function<Generator()> make, Spec spec)
       : DatasetNode("from_generator", std::move(spec)), make_generator(std::move(make)) {}
   std::unique_ptr<Stage> make(const StageContext&) const override;
 
-  const std::function<Dataset::Generator()> make_generator;
+  const std::function<Generator()> make_generator;
 };
 
 class GeneratorStage final : public Stage {
@@ -22,7 +22,7 @@ class GeneratorStage final : public Stage {
     if (ended_) return false;
     if (!generator_) make_generator();
     const int64_t index = taken_++;
-    std::optional<Element> element = call(index);
+    std::optional<Nest<Tensor>> element = call(index);
     if (!element) {
       ended_ = true;
       return false;
@@ -58,7 +58,7 @@ class GeneratorStage final : public Stage {
     check_function("from_generator", generator_);
     ended_ = false;
   }
-  std::optional<Element> call(int64_t index) {
+  std::optional<Nest<Tensor>> call(int64_t index) {
     try {
       return generator_();
     } catch (...) {
@@ -75,7 +75,7 @@ class GeneratorStage final : public Stage {
   }
 
   const GeneratorNode& node_;
-  Dataset::Generator generator_;
+  Generator generator_;
   int64_t taken_ = 0;
   bool ended_ = false;
 };
@@ -86,7 +86,7 @@ std::unique_ptr<Stage> GeneratorNode::make(const StageContext&) const {
 
 }  // namespace
 
-NodePtr generator_node(std::function<Dataset::Generator()> make, Spec spec) {
+NodePtr generator_node(std::function<Generator()> make, Spec spec) {
   return std::make_shared<GeneratorNode>(std::move(make), std::move(spec));
 }
 

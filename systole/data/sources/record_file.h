@@ -37,9 +37,6 @@ using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::stri
 
 NodePtr record_files_node(std::string name, NodePtr files, Spec spec, OpenRecordFile open);
 
-// The spec of string scalars.
-inline Spec text_spec() { return TensorType{DType::string, {}}; }
-
 // Errors: INVALID_ARGUMENT unless positive.
 size_t checked_buffer_size(std::string_view op, int64_t bytes);
 

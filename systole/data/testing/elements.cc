@@ -6,7 +6,7 @@ namespace systole::data {
 namespace {
 
 std::string scalar_text(const Tensor& tensor, int64_t i) {
-  if (tensor.dtype() == DType::string) return tensor.data<std::string>()[static_cast<size_t>(i)];
+  if (tensor.dtype() == DType::string) return tensor.data<std::string>()[i];
   return fmt::format("{}", tensor.as_double(i));
 }
 

@@ -2,6 +2,7 @@
 //   file   := TFRecord file of records      record 0 := "SYDC1 " spec      record i := row
 //   (state.h)
 // The file appears complete or not at all.
+#include "systole/base/mutex.h"
 #include "systole/data/nodes.h"
 #include "systole/io/records/tfrecord.h"
 
@@ -21,17 +22,17 @@ struct Epoch {
 class UnwrittenEpoch {
  public:
   std::optional<Epoch> get() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return epoch_;
   }
   void set(std::optional<Epoch> epoch) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     epoch_ = epoch;
   }
 
  private:
-  std::mutex mutex_;
-  std::optional<Epoch> epoch_;
+  Mutex mutex_;
+  std::optional<Epoch> epoch_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 class FileCacheNode final : public DatasetNode {

@@ -1,6 +1,7 @@
 // cache in memory: keeps the first whole epoch; an epoch not read to its end leaves nothing. A
 // saved position has the number of elements, not the elements: they are read again from the input,
 // which produces the same in the same epoch, unless a stage is not deterministic.
+#include "systole/base/mutex.h"
 #include "systole/data/nodes.h"
 
 namespace systole::data {
@@ -53,17 +54,17 @@ struct Kept {
 class CachedRows {
  public:
   Kept get() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return kept_;
   }
   void set(Kept kept) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kept_ = std::move(kept);
   }
 
  private:
-  std::mutex mutex_;
-  Kept kept_;
+  Mutex mutex_;
+  Kept kept_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 class MemoryCacheNode final : public DatasetNode {

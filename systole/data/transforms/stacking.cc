@@ -17,12 +17,12 @@ void copy_corner(const Tensor& from, int64_t i, const Tensor& to, const Copy& co
   for (int64_t r = 0; r < runs; ++r) {
     int64_t offset = i * to_strides[0];
     for (int d = 0; d + 1 < rank; ++d) {
-      offset += index[static_cast<size_t>(d)] * to_strides[static_cast<size_t>(d) + 1];
+      offset += index[d] * to_strides[static_cast<size_t>(d) + 1];
     }
     copy(r * run, offset, run);
     for (int d = rank - 2; d >= 0; --d) {
-      if (++index[static_cast<size_t>(d)] < from.dim(d)) break;
-      index[static_cast<size_t>(d)] = 0;
+      if (++index[d] < from.dim(d)) break;
+      index[d] = 0;
     }
   }
 }
@@ -108,7 +108,7 @@ Components stack_rows(std::string_view what, std::span<const Components> rows) {
     const Tensor& first = rows.front()[c];
     Tensor stacked(first.dtype(), with_first(count, first.shape()));
     for (int64_t i = 0; i < count; ++i) {
-      stack_into(what, first, rows[static_cast<size_t>(i)][c], i, stacked);
+      stack_into(what, first, rows[i][c], i, stacked);
     }
     result.push_back(std::move(stacked));
   }
@@ -123,7 +123,7 @@ Components stack_padded(std::string_view what, std::span<const Components> rows,
     const Shape shape = padded_shape(what, rows, c, padding.shapes[c]);
     Tensor stacked(rows.front()[c].dtype(), with_first(count, shape));
     fill(stacked, padding.values[c]);
-    for (int64_t i = 0; i < count; ++i) copy_padded(rows[static_cast<size_t>(i)][c], i, stacked);
+    for (int64_t i = 0; i < count; ++i) copy_padded(rows[i][c], i, stacked);
     result.push_back(std::move(stacked));
   }
   return result;

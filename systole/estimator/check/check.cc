@@ -9,10 +9,10 @@
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
 #include "systole/estimator/check/memory_estimate.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/specialize.h"
-#include "systole/graph/op_def.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole::estimator {
 namespace {

@@ -1,7 +1,8 @@
 // Static checks of a model: what a TPU would refuse or do differently.
 #pragma once
 
-#include "systole/estimator/check/check_report.h"
+#include "systole/estimator/check_report.h"
+#include "systole/estimator/config.h"
 #include "systole/estimator/model.h"
 
 namespace systole::estimator {

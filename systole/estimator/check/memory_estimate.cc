@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/runtime/tpu_tiles.h"
 
 namespace systole::estimator {
@@ -14,7 +14,7 @@ constexpr size_t kShown = 10;
 
 // Returns whether the node's result shares the buffer of its input or of the variable that it
 // reads, and so needs no memory of its own.
-bool is_alias(const Node& node) { return node.op().passes_on != PassesOn::nothing; }
+bool is_alias(const Node& node) { return node.op().traits.passes_on != PassesOn::nothing; }
 
 TensorMemory memory_of(std::string what, const TensorType& type) {
   return {.what = std::move(what),
@@ -68,7 +68,7 @@ Liveness::Liveness(std::span<const Node* const> nodes, MemoryReport& report)
 // Returns whether the operation is elementwise, with inputs of its shape or broadcast to it, and
 // has one user.
 bool Liveness::is_fused(const Node& node) const {
-  if (node.num_outputs() != 1 || node.op().stateful || node.num_inputs() == 0) return false;
+  if (node.num_outputs() != 1 || node.op().traits.stateful || node.num_inputs() == 0) return false;
   const auto users = users_.find(&node);
   if (users == users_.end() || users->second.size() != 1) return false;
   const Shape& shape = node.output_types()[0].shape;
@@ -93,7 +93,7 @@ void Liveness::run() {
       alive -= ends.begin()->second;
       ends.erase(ends.begin());
     }
-    if (is_alias(*node) || node->op().costs_no_memory || is_fused(*node)) continue;
+    if (is_alias(*node) || node->op().traits.costs_no_memory || is_fused(*node)) continue;
     for (const TensorType& type : node->output_types()) {
       if (type.dtype == DType::resource || type.dtype == DType::string) continue;
       if (!type.is_static()) {

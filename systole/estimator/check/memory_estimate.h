@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "systole/estimator/check/check_report.h"
+#include "systole/estimator/check_report.h"
 #include "systole/estimator/model.h"
 
 namespace systole::estimator {

@@ -1,4 +1,4 @@
-#include "systole/estimator/modes/exporters.h"
+#include "systole/estimator/exporters.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Which evaluations are exported, and what is kept of them.
-#include "systole/estimator/modes/exporters.h"
+#include "systole/estimator/exporters.h"
 
 #include <gmock/gmock.h>
 
@@ -10,10 +10,10 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/estimator/estimator.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/train/cross_shard_optimizer.h"
 #include "systole/train/layers.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 #include "systole/train/optimizer.h"
 #include "systole/train/saved_model.h"
 

@@ -29,7 +29,7 @@ TEST_F(HostCallsTest, every_n_th_step_is_counted_from_the_loop_on) {
       const int64_t steps = std::min(launch, kLoop - done);
       Tensor all(DType::f32, {steps, 1});
       for (int64_t i = 0; i < steps; ++i) {
-        all.data<float>()[static_cast<size_t>(i)] = static_cast<float>(done + i);
+        all.data<float>()[i] = static_cast<float>(done + i);
       }
       run_host_calls(host_call, {&all, 1},
                      {.first = 100 + done, .steps = steps, .in_loop = done, .every = 4},

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
 #include "systole/graph/api/shape_input.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 
@@ -50,6 +50,12 @@ struct LikeOptions {
 // Zeros, ones, of x's shape. No gradient flows. (tf.zeros_like, tf.ones_like)
 Output zeros_like(const Input& x, const LikeOptions& options = {});
 Output ones_like(const Input& x, const LikeOptions& options = {});
+
+// `input`, unless the run feeds another value of `shape`, whose dimensions of -1 take any size:
+// placeholder_with_default(1.0F, {}) is a keep_prob that evaluation need not feed.
+// (tf.placeholder_with_default)
+Output placeholder_with_default(const Input& input, const Shape& shape,
+                                std::string_view name = "PlaceholderWithDefault");
 
 // -- Values as they are.
 
@@ -205,6 +211,11 @@ struct TopK {
 // The k largest elements along the last axis, largest first; of equals the one with the lower index
 // first. NaN counts as larger than all numbers.
 TopK top_k(const Input& input, const TopKOptions& options = {});
+
+// Row i of the result is the sum of the rows of `data` whose segment is i: segment_ids, integers,
+// has the first sizes of data; ids out of range are dropped. (tf.unsorted_segment_sum)
+Output unsorted_segment_sum(const Input& data, const Input& segment_ids, int64_t num_segments,
+                            const NameOptions& options = {});
 
 // -- Sequences.
 

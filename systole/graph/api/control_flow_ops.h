@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

@@ -4,8 +4,8 @@
 // file, with its name, the node and the user's line.
 #pragma once
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

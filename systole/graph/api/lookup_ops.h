@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/math_op_cases.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::quantization {
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/shape_input.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -223,7 +223,7 @@ TEST_F(RandomOpsTest, multinomial_draws_classes_by_their_logits) {
   for (int64_t row = 0; row < 2; ++row) {
     double counts[4] = {};
     for (int64_t i = 0; i < kMany; ++i) {
-      ++counts[static_cast<size_t>(drawn.data<int64_t>()[static_cast<size_t>(row * kMany + i)])];
+      ++counts[static_cast<size_t>(drawn.data<int64_t>()[row * kMany + i])];
     }
     for (int k = 0; k < 4; ++k) {
       const double p = expected[row][k];
@@ -244,7 +244,7 @@ TEST_F(RandomOpsTest, random_shuffle_permutes_rows) {
   }
   EXPECT_FALSE(std::ranges::is_sorted(firsts));
   std::ranges::sort(firsts);
-  for (int32_t i = 0; i < 100; ++i) EXPECT_EQ(firsts[static_cast<size_t>(i)], 2 * i);
+  for (int32_t i = 0; i < 100; ++i) EXPECT_EQ(firsts[i], 2 * i);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What a program knows better of a tensor's shape than inference does.
 #pragma once
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 
 namespace systole {
 namespace {

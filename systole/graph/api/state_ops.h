@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole {
 
@@ -22,10 +22,6 @@ std::vector<Variable> local_variables(std::string_view scope);
 
 // One op that runs the initialisers of all local variables, such as those of metrics.
 Operation local_variables_initializer();
-
-// A new default graph, which threads outside of all GraphScopes build in from now on; sessions of
-// the one before keep it. Errors: FAILED_PRECONDITION within a GraphScope. (tf.reset_default_graph)
-void reset_default_graph();
 
 // What stands in a collection of the current graph, in the order of adding; those of type T, whose
 // names begin with `scope`: get_collection<Output>(graph_keys::losses). (tf.get_collection)

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/op_options.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_options.h"
 
 namespace systole::tpu {
 

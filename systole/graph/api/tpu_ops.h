@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::tpu {
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/testing/mini_session.h"
 
 namespace systole {
@@ -37,7 +37,7 @@ TEST_F(TpuOpsTest, InitializeSystemIsTensorFlowsOp) {
   EXPECT_EQ(topology.node()->op_name(), "ConfigureDistributedTPU");
   EXPECT_EQ(topology.type(), (TensorType{DType::string, {}}));
   EXPECT_EQ(topology.node()->where().line, __LINE__ - 3U);
-  EXPECT_TRUE(topology.node()->op().stateful);
+  EXPECT_TRUE(topology.node()->op().traits.stateful);
 }
 
 TEST_F(TpuOpsTest, ShutdownSystemIsTensorFlowsOp) {
@@ -45,7 +45,7 @@ TEST_F(TpuOpsTest, ShutdownSystemIsTensorFlowsOp) {
   EXPECT_EQ(shutdown.node()->op_name(), "ShutdownDistributedTPU");
   EXPECT_EQ(shutdown.node()->num_outputs(), 0);
   EXPECT_EQ(shutdown.node()->where().line, __LINE__ - 3U);
-  EXPECT_TRUE(shutdown.node()->op().stateful);
+  EXPECT_TRUE(shutdown.node()->op().traits.stateful);
 }
 
 TEST_F(TpuOpsTest, TheTopologyIsAProtoInTextForm) {

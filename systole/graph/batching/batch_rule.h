@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

@@ -1,7 +1,7 @@
 // Where gradients end.
 #pragma once
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

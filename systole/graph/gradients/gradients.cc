@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "systole/base/counted.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/gradient_override.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/gradients/blocks_gradient.h"
-#include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -74,7 +74,7 @@ std::vector<Output> registered_gradients(const RegisteredGradient& gradient,
                            result.size(), node.num_inputs(), node.describe());
   }
   for (int i = 0; i < node.num_inputs(); ++i) {
-    const Output& found = result[static_cast<size_t>(i)];
+    const Output& found = result[i];
     const TensorType& want = node.input(i).type();
     if (!found.valid() ||
         (found.dtype() == want.dtype && found.shape().compatible_with(want.shape)))
@@ -191,7 +191,7 @@ class Backpropagation {
                            outgoing.size(), node.num_inputs(), node.describe());
     }
     for (int i = 0; i < node.num_inputs(); ++i) {
-      accumulate(node, i, outgoing[static_cast<size_t>(i)]);
+      accumulate(node, i, outgoing[i]);
     }
   }
 
@@ -268,7 +268,7 @@ std::vector<Output> sources_of(const Graph& graph, const std::vector<Output>& st
 
 bool blocks_gradient(const Node& node) {
   const OverriddenGradient given = overridden_gradient(node);
-  return given.registered == nullptr && given.op->blocks_gradient;
+  return given.registered == nullptr && given.op->traits.blocks_gradient;
 }
 
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -4,7 +4,6 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
 namespace {
@@ -48,7 +47,7 @@ IndexedSlices sum_duplicates(const IndexedSlices& slices) {
   Graph& graph = slices.values.graph();
   const GraphScope in_graph(graph);
   Node* const unique = graph.add_node("Unique", {slices.indices}, {{"out_idx", DType::s32}});
-  const Output count = size_at(unique->output(0), 0);
+  const Output count = strided_slice(shape(unique->output(0)), {0}, {1}, {.shrink_axis_mask = 1});
   const Output sums =
       graph.add_node("UnsortedSegmentSum", {slices.values, unique->output(1), count})->output();
   return {sums, unique->output(0)};

@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 
@@ -49,5 +49,8 @@ Output replace_rows(const Output& x, const Output& indices, const Output& values
 
 // handle's variable gets the values added: row by row, also where indices repeat.
 Operation resource_scatter_add(const Output& handle, const IndexedSlices& slices);
+
+// Adds gradient rows into zeros of `params_shape`: the inverse of gather. Internal op GatherGrad.
+Output gather_grad(Output gradient, Output indices, Output params_shape, int64_t axis);
 
 }  // namespace systole

@@ -26,7 +26,7 @@ Shape broadcast_shapes(const Shape& x, const Shape& y) {
     if (size < kUnknown) {
       throw invalid_argument("shapes, got {} and {}, expected shapes that broadcast", x, y);
     }
-    dims[static_cast<size_t>(rank - i)] = size;
+    dims[rank - i] = size;
   }
   return Shape(std::move(dims));
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

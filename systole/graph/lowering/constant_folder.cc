@@ -77,7 +77,7 @@ std::optional<Tensor> ConstantFolder::fold(hlo::Value value) {
     for (const hlo::Value& operand : instruction->operands()) operands.push_back(*find(operand));
     std::vector<Tensor> results = hlo::Evaluator().evaluate(*instruction, operands);
     for (int i = 0; i < instruction->num_results(); ++i) {
-      known_[instruction->result(i)] = std::move(results[static_cast<size_t>(i)]);
+      known_[instruction->result(i)] = std::move(results[i]);
     }
   }
   return *find(value);

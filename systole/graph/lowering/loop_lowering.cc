@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "systole/graph/core/variable_handle.h"
 #include "systole/graph/lowering/trip_count.h"
-#include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
 
@@ -57,7 +57,7 @@ void LoopLowering::carry_variables() {
 std::vector<hlo::Value> LoopLowering::arguments(hlo::Value State::*where) const {
   std::vector<hlo::Value> result(c_.inputs.begin(), c_.inputs.end());
   for (size_t k = 0; k < changing_.size(); ++k) {
-    result[static_cast<size_t>(changing_[k])] = states_[1 + k].*where;
+    result[changing_[k]] = states_[1 + k].*where;
   }
   return result;
 }
@@ -73,7 +73,7 @@ std::vector<hlo::Value> LoopLowering::variables(hlo::Value State::*where) const 
 hlo::Value LoopLowering::iteration(hlo::Value State::*where) const {
   const auto chosen = c_.attr<int64_t>("_iteration_var");
   if (chosen < 0) return states_[0].*where;
-  return arguments(where)[static_cast<size_t>(chosen)];
+  return arguments(where)[chosen];
 }
 
 void LoopLowering::lower_condition() {
@@ -101,7 +101,7 @@ void LoopLowering::lower_body() {
   body_checks_.insert(body_checks_.end(), lowered.checks.begin(), lowered.checks.end());
   for (size_t k = 0; k < changing_.size(); ++k) {
     State& state = states_[1 + k];
-    state.next = lowered.results[static_cast<size_t>(changing_[k])];
+    state.next = lowered.results[changing_[k]];
     if (state.next.type() != state.initial.type()) {
       throw invalid_argument("result {} of the body, got {}, expected {}", changing_[k],
                              state.next.type(), state.initial.type());
@@ -128,7 +128,7 @@ void LoopLowering::carry_histories() {
   for (const State& state : states_) next.push_back(state.next);
   trip_count_ = find_trip_count(
       {cond_draft_.computation(), cond_result_.results[0], body_draft_.computation(), next},
-      [&](int i) { return c_.lowering.constant_value(states_[static_cast<size_t>(i)].initial); });
+      [&](int i) { return c_.lowering.constant_value(states_[i].initial); });
   if (histories_.empty()) return;
   if (!trip_count_ && limit_ < 0) {
     throw invalid_argument(
@@ -174,9 +174,9 @@ std::vector<hlo::Value> LoopLowering::results(hlo::Instruction& loop) {
   result.resize(static_cast<size_t>(outputs_.count()));
   int next = 0;
   const hlo::Value iterations = loop.result(next++);
-  result[static_cast<size_t>(outputs_.iterations())] =
+  result[outputs_.iterations()] =
       trip_count_ ? c_.b.constant(Tensor(static_cast<int32_t>(*trip_count_))) : iterations;
-  for (const int i : changing_) result[static_cast<size_t>(i)] = loop.result(next++);
+  for (const int i : changing_) result[i] = loop.result(next++);
   for (const Node* variable : assigned_) {
     c_.lowering.assign_variable(*variable, loop.result(next++));
   }
@@ -184,7 +184,7 @@ std::vector<hlo::Value> LoopLowering::results(hlo::Instruction& loop) {
     c_.lowering.check(loop.result(next++), check.check.code, check.check.message);
   }
   for (const int i : histories_) {
-    result[static_cast<size_t>(outputs_.history(i))] = loop.result(next++);
+    result[outputs_.history(i)] = loop.result(next++);
   }
   if (!cond_result_.checks.empty()) {  // the evaluation that ended the loop
     const std::span<const hlo::Value> last(result.data(), c_.inputs.size());

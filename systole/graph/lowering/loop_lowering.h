@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/lower_region.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/specialize.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 

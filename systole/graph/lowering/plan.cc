@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -72,7 +72,7 @@ class Planner {
 }  // namespace
 
 bool has_effect(const Node& node) {
-  if (node.op().stateful && node.num_outputs() == 0) return true;
+  if (node.op().traits.stateful && node.num_outputs() == 0) return true;
   return std::ranges::any_of(node.attrs(), [](const auto& attr) {
     const auto* function = std::get_if<FunctionRef>(&attr.second);
     return function != nullptr &&

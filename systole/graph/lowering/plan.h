@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

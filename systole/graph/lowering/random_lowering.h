@@ -1,7 +1,7 @@
 // Random bits and what distributions are made of, in HLO.
 #pragma once
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

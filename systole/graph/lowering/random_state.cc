@@ -1,8 +1,8 @@
 #include "systole/graph/lowering/random_state.h"
 
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -50,7 +50,7 @@ AttrMap random_attrs(std::optional<int64_t> op_seed) {
       {"seed", seeds.first}, {"seed2", seeds.second}, {"_stream", Graph::current().nodes_made()}};
 }
 
-bool is_random(const Node& node) { return node.op().draws_random; }
+bool is_random(const Node& node) { return node.op().traits.draws_random; }
 
 int64_t random_stream(const Node& node) { return node.attr<int64_t>("_stream"); }
 

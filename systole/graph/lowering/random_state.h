@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/shape_input.h"
+#include "systole/graph/core/graph.h"
 #include "systole/hlo/ir/builder.h"
 
 namespace systole {

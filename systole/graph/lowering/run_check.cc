@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole {

@@ -4,12 +4,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/variable_handle.h"
 #include "systole/graph/lowering/constant_folder.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/graph/op_def.h"
-#include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
 namespace {
@@ -255,7 +255,7 @@ class Specializer final : public Lowering {
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
       const Output output = node.output(i);
-      const hlo::Value value = values[static_cast<size_t>(i)];
+      const hlo::Value value = values[i];
       if (frame_->graph == &graph_ && frame_->values.contains(output)) continue;  // fed
       const bool has_value =
           output.dtype() != DType::resource && frame_->plan->needed.contains(output);
@@ -297,7 +297,7 @@ class Specializer final : public Lowering {
     const std::vector<bool>& read = program_.variable_read;
     for (size_t i = 0; i < program_.updated.size(); ++i) {
       const int variable = program_.updated[i];
-      if (!read[static_cast<size_t>(variable)]) continue;
+      if (!read[variable]) continue;
       const auto parameter = std::count(read.begin(), read.begin() + variable, true);
       program_.module->aliases.push_back(
           {static_cast<int>(parameter), static_cast<int>(fetches_.size() + i)});

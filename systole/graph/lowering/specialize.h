@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/ir/module.h"
 

@@ -5,7 +5,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/testing/op_tester.h"
 
 namespace systole {

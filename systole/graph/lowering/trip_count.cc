@@ -36,7 +36,7 @@ std::set<int> deciding_values(const LoopParts& loop) {
   for (size_t before = 0; before != deciding.size();) {
     before = deciding.size();
     for (const int i : std::set<int>(deciding)) {
-      collect_parameters(loop.body, loop.next[static_cast<size_t>(i)], deciding);
+      collect_parameters(loop.body, loop.next[i], deciding);
     }
   }
   return deciding;
@@ -64,7 +64,7 @@ std::optional<int64_t> find_trip_count(const LoopParts& loop,
     if (!more->item<bool>()) return trip;
     std::map<int, Tensor> next;
     for (const auto& [i, value] : values) {
-      std::optional<Tensor> folded = folder.fold(loop.next[static_cast<size_t>(i)]);
+      std::optional<Tensor> folded = folder.fold(loop.next[i]);
       if (!folded) return std::nullopt;
       next[i] = *std::move(folded);
     }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/functions/array_functions.h"
 #include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/testing/array_op_cases.h"
 #include "systole/graph/testing/scalar_reference.h"
@@ -121,7 +121,7 @@ void add_sums(std::vector<OpCase>& cases) {
                        const Tensor& indices, const Tensor& expected) {
     Tensor counts(DType::f32, updates);
     for (int64_t i = 0; i < counts.num_elements(); ++i) {
-      counts.data<float>()[static_cast<size_t>(i)] = static_cast<float>(1 << i);
+      counts.data<float>()[i] = static_cast<float>(1 << i);
     }
     cases.push_back({.name = name,
                      .build = build,
@@ -202,9 +202,8 @@ void add_patterns(std::vector<OpCase>& cases) {
                      .compute =
                          [=](const auto& x) {
                            const auto along = [&](const Tensor& t, int axis) {
-                             return generate(shape, t.dtype(), [&](IndexSpan i) {
-                               return t.as_double(i[static_cast<size_t>(axis)]);
-                             });
+                             return generate(shape, t.dtype(),
+                                             [&](IndexSpan i) { return t.as_double(i[axis]); });
                            };
                            return std::vector{along(x[0], first_axis), along(x[1], 1 - first_axis)};
                          },

@@ -2,8 +2,8 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
-#include "systole/graph/api/functional_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/functions/functional_ops.h"
 
 namespace systole::graph_testing {
 namespace {

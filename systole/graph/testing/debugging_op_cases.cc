@@ -4,6 +4,7 @@
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/debugging_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/gradient_override.h"
 #include "systole/graph/gradients/custom_gradient.h"
 
 namespace systole::graph_testing {

@@ -45,7 +45,7 @@ double between(const Tensor& x, const ResizeOptions& options, Size size, IndexSp
 double nearest(const Tensor& x, const ResizeOptions& options, Size size, IndexSpan i) {
   const auto place = [&](int axis, int64_t target) {
     // Half a pixel more than the place of its corner is its centre.
-    const double at = source_place(options, i[static_cast<size_t>(axis)], x.dim(axis), target);
+    const double at = source_place(options, i[axis], x.dim(axis), target);
     if (options.half_pixel_centers) return std::floor(at + 0.5);
     return options.align_corners ? std::round(at) : std::floor(at);
   };

@@ -67,7 +67,7 @@ Tensor map_windows(const WindowPlan& plan, const Shape& input, int64_t channels,
     for (size_t i = 0; i < spatial; ++i) {
       start.push_back(at[first + i] * plan.stride_of(i) - plan.before(i, size(i)));
     }
-    const int64_t channel = at[static_cast<size_t>(plan.channel_axis())];
+    const int64_t channel = at[plan.channel_axis()];
     return f(at[0], channel, [&](const Place& place) {
       for_each_index(window, [&](IndexSpan in_window) {
         std::vector<int64_t> in_input = start;

@@ -89,7 +89,7 @@ void add_stack(std::vector<OpCase>& cases) {
         fmt::format("stack_{}", axis), {{3, 4}, {3, 4}}, {out},
         [axis](auto& x) { return stack(x, {.axis = axis}); },
         [at](const auto& x, size_t, IndexSpan i) {
-          return element_or_0(x[static_cast<size_t>(i[at])], without(i, at));
+          return element_or_0(x[i[at]], without(i, at));
         }));
     const std::vector<Shape> slices(2, Shape{3, 4});
     cases.push_back(join_case(

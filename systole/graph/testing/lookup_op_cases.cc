@@ -123,7 +123,7 @@ std::vector<Tensor> top_k_by_hand(const Tensor& x, int64_t k) {
   for (int64_t row = 0; row * k < shape.num_elements(); ++row) {
     const std::vector<int64_t> order = order_of(x, row);
     for (int64_t i = 0; i < k; ++i) {
-      const int64_t at = order[static_cast<size_t>(i)];
+      const int64_t at = order[i];
       values.push_back(x.as_double(row * n + at));
       indices.push_back(static_cast<int32_t>(at));
     }

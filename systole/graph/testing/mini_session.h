@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole::graph_testing {

@@ -185,7 +185,7 @@ void add_bias_add(std::vector<OpCase>& cases) {
          .compute =
              [=](const auto& x) {
                return std::vector{generate(x[0].shape(), x[0].dtype(), [&](IndexSpan i) {
-                 return element_or_0(x[0], i) + x[1].as_double(i[static_cast<size_t>(channels)]);
+                 return element_or_0(x[0], i) + x[1].as_double(i[channels]);
                })};
              },
          .tolerance = 1e-14,

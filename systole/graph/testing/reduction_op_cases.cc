@@ -227,7 +227,7 @@ void add_cumsum(std::vector<OpCase>& cases) {
                 if (before || (k == at && !exclusive))
                   sum += x.as_double(axis == 0 ? k * columns + c : r * columns + k);
               }
-              result.data<double>()[static_cast<size_t>(r * columns + c)] = sum;
+              result.data<double>()[r * columns + c] = sum;
             }
           }
           return std::vector{result.cast(x.dtype())};

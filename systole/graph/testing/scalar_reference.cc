@@ -11,7 +11,7 @@ double element(const Tensor& x, std::span<const int64_t> index) {
   index = index.last(static_cast<size_t>(x.rank()));
   int64_t offset = 0;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    offset = offset * x.dim(axis) + (x.dim(axis) == 1 ? 0 : index[static_cast<size_t>(axis)]);
+    offset = offset * x.dim(axis) + (x.dim(axis) == 1 ? 0 : index[axis]);
   }
   return x.as_double(offset);
 }
@@ -53,7 +53,7 @@ Tensor generate(const Shape& shape, DType dtype, const std::function<double(Inde
 double element_or_0(const Tensor& x, IndexSpan index) {
   int64_t offset = 0;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const int64_t i = index[static_cast<size_t>(axis)];
+    const int64_t i = index[axis];
     if (i < 0 || i >= x.dim(axis)) return 0;
     offset = offset * x.dim(axis) + i;
   }
@@ -86,9 +86,9 @@ Tensor map_groups(const Tensor& x, const std::vector<int64_t>& axes, bool keepdi
   for_each_index(x.shape(), [&](std::span<const int64_t> index) {
     int64_t group = 0;
     for (int axis = 0; axis < x.rank(); ++axis) {
-      group = group * groups[axis] + (groups[axis] == 1 ? 0 : index[static_cast<size_t>(axis)]);
+      group = group * groups[axis] + (groups[axis] == 1 ? 0 : index[axis]);
     }
-    members[static_cast<size_t>(group)].push_back(element(x, index));
+    members[group].push_back(element(x, index));
   });
   Tensor result(DType::f64, Shape(dims));
   std::ranges::transform(members, result.data<double>().begin(), f);
@@ -129,7 +129,7 @@ Tensor sum_of_products(std::string_view equation, std::span<const Tensor> tensor
       for (const char label : terms[i]) at.push_back(index[labels.find(label)]);
       product *= element(tensors[i], at);
     }
-    result.data<double>()[static_cast<size_t>(n++ / inner)] += product;
+    result.data<double>()[n++ / inner] += product;
   });
   return result.cast(tensors[0].dtype());
 }

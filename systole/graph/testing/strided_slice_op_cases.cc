@@ -81,7 +81,7 @@ Tensor by_hand(const Tensor& x, const Slice& slice) {
     for (const Walk& walk : all) {
       const int64_t at = walk.kept ? index[next++] : 0;
       if (walk.input_axis < 0) continue;
-      source[static_cast<size_t>(walk.input_axis)] = walk.positions[static_cast<size_t>(at)];
+      source[walk.input_axis] = walk.positions[at];
     }
     return element_or_0(x, source);
   });

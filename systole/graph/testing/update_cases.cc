@@ -4,9 +4,9 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/graph/optimizers/update_op.h"
+#include "systole/graph/ops/training/update_op.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
 
@@ -212,9 +212,9 @@ void check_rows_of_rule(MiniSession& session, const Rule& rule, DType dtype, dou
     elements[i] = {start.as_double(static_cast<int64_t>(i)), {1, 1, 1}};
   }
   for (int64_t row = 0; row < 3; ++row) {
-    const int64_t to = kRows[static_cast<size_t>(row)];
+    const int64_t to = kRows[row];
     for (int64_t i = 0; to >= 0 && i < kWidth; ++i) {
-      rule.update(elements[static_cast<size_t>(to * kWidth + i)], g.as_double(row * kWidth + i));
+      rule.update(elements[to * kWidth + i], g.as_double(row * kWidth + i));
     }
   }
   for (size_t v = 0; v < variables.size(); ++v) {

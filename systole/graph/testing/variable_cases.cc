@@ -2,7 +2,7 @@
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/graph/testing/op_tester.h"
 #include "systole/graph/testing/session_cases.h"
 

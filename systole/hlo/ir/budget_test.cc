@@ -5,7 +5,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/pass.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
-#include "systole/hlo/semantics/op_semantics.h"
+#include "systole/hlo/ir/infer.h"
 
 namespace systole::hlo {
 namespace {

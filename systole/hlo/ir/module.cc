@@ -144,7 +144,7 @@ void Computation::erase_parameter(int i) {
     attributes_.parameters.insert(std::move(moved));
   }
   for (int k = i; k < num_parameters(); ++k) {
-    parameters_[static_cast<size_t>(k)]->set_attrs(ParameterAttrs{k});
+    parameters_[k]->set_attrs(ParameterAttrs{k});
   }
 }
 

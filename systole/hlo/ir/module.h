@@ -87,7 +87,7 @@ class Instruction {
   const OpcodeTraits& traits() const { return hlo::traits(opcode_); }
 
   std::span<const Value> operands() const { return operands_; }
-  Value operand(int i) const { return operands_[static_cast<size_t>(i)]; }
+  Value operand(int i) const { return operands_[i]; }
   int num_operands() const { return static_cast<int>(operands_.size()); }
   void set_operand(int i, Value value);
   void set_operands(std::vector<Value> values);
@@ -109,7 +109,7 @@ class Instruction {
   void set_attrs(Attrs attrs);
 
   int num_regions() const { return static_cast<int>(regions_.size()); }
-  Computation& region(int i = 0) const { return *regions_[static_cast<size_t>(i)]; }
+  Computation& region(int i = 0) const { return *regions_[i]; }
   std::span<const std::unique_ptr<Computation>> regions() const { return regions_; }
   // Appends an empty region. Errors: RESOURCE_EXHAUSTED if it were more than kMaxRegionDepth deep.
   Computation& add_region();
@@ -154,7 +154,7 @@ class Instruction {
   Metadata metadata_;
 };
 
-inline const TensorType& Value::type() const { return def->results()[static_cast<size_t>(index)]; }
+inline const TensorType& Value::type() const { return def->results()[index]; }
 
 // Regions are nested at most this deep, so that code may recurse into them. Readers take less;
 // inlining adds the regions of callees to those around their calls.
@@ -185,7 +185,7 @@ class Computation {
 
   Value add_parameter(TensorType type, Metadata metadata = {});
   int num_parameters() const { return static_cast<int>(parameters_.size()); }
-  Value parameter(int i) const { return parameters_[static_cast<size_t>(i)]->result(); }
+  Value parameter(int i) const { return parameters_[i]->result(); }
   // Removes an unused parameter and renumbers those after it.
   void erase_parameter(int i);
 

@@ -1,4 +1,4 @@
-#include "systole/hlo/ir/token.h"
+#include "systole/hlo/semantics/token.h"
 
 namespace systole::hlo::ops {
 namespace {

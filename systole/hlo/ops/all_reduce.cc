@@ -1,5 +1,5 @@
-#include "systole/hlo/ir/collective.h"
 #include "systole/hlo/passes/replicas/rules.h"
+#include "systole/hlo/semantics/collective.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -15,7 +15,7 @@ std::vector<TensorType> infer_broadcast_in_dim(const InferContext& context) {
   check_axes(context.opcode, "broadcast_dimensions", dimensions, result.shape.rank());  // C3
   check_unique(context.opcode, "broadcast_dimensions", dimensions);                     // C4
   for (int axis = 0; axis < operand.shape.rank(); ++axis) {                             // C5
-    const int64_t to = dimensions[static_cast<size_t>(axis)];
+    const int64_t to = dimensions[axis];
     const int64_t size = operand.shape[axis];
     if (size != 1 && size != result.shape[static_cast<int>(to)]) {
       throw invalid_argument(
@@ -36,7 +36,7 @@ std::vector<Tensor> evaluate_broadcast_in_dim(const Instruction& instruction,
   StridedView from{.offset = 0, .strides = Dims(result.shape().dims().size(), 0)};
   for (size_t axis = 0; axis < dimensions.size(); ++axis) {
     if (operand.dim(static_cast<int>(axis)) == 1) continue;
-    from.strides[static_cast<size_t>(dimensions[axis])] = strides[axis];
+    from.strides[dimensions[axis]] = strides[axis];
   }
   copy_strided(result, view_of(result.shape()), operand, from, result.shape().dims());
   return {result};

@@ -1,4 +1,4 @@
-#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/semantics/call.h"
 
 namespace systole::hlo::ops {
 namespace {

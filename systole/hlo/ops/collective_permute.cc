@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/ir/collective.h"
 #include "systole/hlo/passes/replicas/rules.h"
+#include "systole/hlo/semantics/collective.h"
 
 namespace systole::hlo::ops {
 namespace {
@@ -31,7 +31,7 @@ std::vector<Tensor> evaluate_collective_permute(const Instruction& instruction,
     if (std::max(source, target) >= size) {
       throw no_such_process(instruction, "source_target_pairs", std::max(source, target), size);
     }
-    if (target == place) return {given[static_cast<size_t>(source)][0]};
+    if (target == place) return {given[source][0]};
   }
   return {Tensor::zeros(instruction.dtype(), instruction.shape())};
 }

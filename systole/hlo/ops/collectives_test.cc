@@ -4,7 +4,7 @@
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/op_case.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

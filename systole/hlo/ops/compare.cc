@@ -5,7 +5,7 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
-#include "systole/hlo/ir/comparator.h"
+#include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/elementwise.h"
 
 namespace systole::hlo::ops {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/ir/callees.h"
+#include "systole/hlo/semantics/call.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -110,14 +110,14 @@ std::vector<TensorType> infer_convolution(const InferContext& context) {
                rank);
   check_groups(attrs, lhs.shape, rhs.shape);
   Dims dims(static_cast<size_t>(rank), 0);  // C25, C26
-  dims[static_cast<size_t>(attrs.output_batch_dimension)] =
+  dims[attrs.output_batch_dimension] =
       lhs.shape[static_cast<int>(attrs.input_batch_dimension)] / attrs.batch_group_count;
-  dims[static_cast<size_t>(attrs.output_feature_dimension)] =
+  dims[attrs.output_feature_dimension] =
       rhs.shape[static_cast<int>(attrs.kernel_output_feature_dimension)];
   const std::vector<WindowAxis> axes = spatial_axes(attrs, rhs.shape);
   check_kernel_sizes(context.opcode, axes);
   for (size_t d = 0; d < axes.size(); ++d) {
-    dims[static_cast<size_t>(attrs.output_spatial_dimensions[d])] = num_windows(
+    dims[attrs.output_spatial_dimensions[d]] = num_windows(
         context.opcode, lhs.shape[static_cast<int>(attrs.input_spatial_dimensions[d])], axes[d]);
   }
   return {{declared_product_dtype(context, lhs.dtype), Shape(std::move(dims))}};
@@ -214,7 +214,7 @@ std::vector<Tensor> evaluate_convolution(const Instruction& instruction,
   }
   Dims inverse(c.result_axes.size());
   for (size_t i = 0; i < inverse.size(); ++i) {
-    inverse[static_cast<size_t>(c.result_axes[i])] = static_cast<int64_t>(i);
+    inverse[c.result_axes[i]] = static_cast<int64_t>(i);
   }
   return {permuted(result, inverse)};
 }

@@ -281,8 +281,8 @@ std::vector<Tensor> all_pairs(DType dtype) {
   Tensor x(DType::s32, {256});
   Tensor y(DType::s32, {256});
   for (int i = 0; i < 256; ++i) {
-    x.data<int32_t>()[static_cast<size_t>(i)] = i / 16;
-    y.data<int32_t>()[static_cast<size_t>(i)] = i % 16;
+    x.data<int32_t>()[i] = i / 16;
+    y.data<int32_t>()[i] = i % 16;
   }
   return {x.cast(dtype), y.cast(dtype)};
 }

@@ -35,7 +35,7 @@ std::vector<TensorType> infer_fft(const InferContext& context) {
   Shape real = operand.shape;  // the one of the two without half an axis
   if (attrs.fft_type == FftType::irfft) real.set_dim(last, attrs.fft_length.back());
   for (int i = 0; i < num_axes; ++i) {  // C4; as XLA has it, of complex tensors, too
-    if (real[rank - num_axes + i] == attrs.fft_length[static_cast<size_t>(i)]) continue;
+    if (real[rank - num_axes + i] == attrs.fft_length[i]) continue;
     throw invalid_argument("fft: fft_length, got {} for {}, expected the sizes of its last axes",
                            to_string(attrs.fft_length), operand.shape);
   }
@@ -98,11 +98,11 @@ Line transform(const Line& x, const Line& roots, size_t step) {
 void transform_axis(Tensor& x, int axis, bool inverse) {
   const Shape& shape = x.shape();
   const auto n = static_cast<size_t>(shape[axis]);
-  const auto stride = static_cast<size_t>(shape.strides()[static_cast<size_t>(axis)]);
+  const auto stride = static_cast<size_t>(shape.strides()[axis]);
   const Line roots = roots_of_unity(n, inverse);
   const std::span<std::complex<double>> elements = x.data<std::complex<double>>();
   Dims others = shape.dims();
-  others[static_cast<size_t>(axis)] = 1;
+  others[axis] = 1;
   for_each_row<1>(others, {view_of(shape)}, [&](const auto& offsets, const auto& steps, int64_t m) {
     Line line(n);
     for (int64_t i = 0; i < m; ++i) {
@@ -127,8 +127,7 @@ Tensor resize_last_axis(const Tensor& x, int64_t size) {
   for (size_t i = 0; i < out.size(); ++i) {
     const auto row = static_cast<int64_t>(i) / size * old_size;
     const auto k = static_cast<int64_t>(i) % size;
-    out[i] = k < old_size ? in[static_cast<size_t>(row + k)]
-                          : std::conj(in[static_cast<size_t>(row + size - k)]);
+    out[i] = k < old_size ? in[row + k] : std::conj(in[row + size - k]);
   }
   return result;
 }

@@ -56,7 +56,7 @@ void check_sizes(const InferContext& context, const GatherAttrs& attrs) {
   check_count(context.opcode, "slice_sizes", attrs.slice_sizes.size(), operand.rank());  // C20
   check_slice_sizes(context.opcode, "slice_sizes", attrs.slice_sizes, operand);          // C21
   for (const int64_t axis : concat(attrs.collapsed_slice_dims, attrs.operand_batching_dims)) {
-    const int64_t size = attrs.slice_sizes[static_cast<size_t>(axis)];  // C9, C12
+    const int64_t size = attrs.slice_sizes[axis];  // C9, C12
     if (size > 1) {
       throw invalid_argument("gather: slice_sizes[{}], got {}, expected <= 1 for a dropped axis",
                              axis, size);
@@ -85,7 +85,7 @@ std::vector<TensorType> infer_gather(const InferContext& context) {
   Dims dims;  // C22
   for (size_t d = 0, next_batch = 0, next_offset = 0; d < rank; ++d) {
     if (contains(attrs.offset_dims, static_cast<int64_t>(d))) {
-      dims.push_back(attrs.slice_sizes[static_cast<size_t>(window[next_offset++])]);
+      dims.push_back(attrs.slice_sizes[window[next_offset++]]);
     } else {
       dims.push_back(batch[next_batch++]);
     }
@@ -107,9 +107,9 @@ std::vector<Tensor> evaluate_gather(const Instruction& instruction,
   Dims extents;
   const Dims window = window_axes(attrs);
   for (size_t i = 0; i < window.size(); ++i) {
-    extents.push_back(attrs.slice_sizes[static_cast<size_t>(window[i])]);
-    from.strides.push_back(operand_strides[static_cast<size_t>(window[i])]);
-    to.strides.push_back(result_strides[static_cast<size_t>(attrs.offset_dims[i])]);
+    extents.push_back(attrs.slice_sizes[window[i]]);
+    from.strides.push_back(operand_strides[window[i]]);
+    to.strides.push_back(result_strides[attrs.offset_dims[i]]);
   }
   const Dims batch_dims = other_axes(result.rank(), attrs.offset_dims);
   const std::vector<Dims> starts =
@@ -126,7 +126,7 @@ std::vector<Tensor> evaluate_gather(const Instruction& instruction,
     }
     to.offset = 0;
     for (size_t d = 0; d < batch.size(); ++d) {
-      to.offset += batch[d] * result_strides[static_cast<size_t>(batch_dims[d])];
+      to.offset += batch[d] * result_strides[batch_dims[d]];
     }
     copy_strided(result, to, operand, from, extents);
   });

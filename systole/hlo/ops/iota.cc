@@ -23,11 +23,11 @@ std::vector<Tensor> evaluate_iota(const Instruction& instruction, std::span<cons
                                   const Evaluator&) {
   const auto axis = static_cast<int>(instruction.attrs<IotaAttrs>().iota_dimension);
   const Shape& shape = instruction.shape();
-  const int64_t stride = shape.strides()[static_cast<size_t>(axis)];
+  const int64_t stride = shape.strides()[axis];
   Tensor result(instruction.type());
   visit_dtype(result.dtype(), [&]<class T>() {
     for (int64_t i = 0; i < result.num_elements(); ++i) {
-      result.data<T>()[static_cast<size_t>(i)] = convert_element<T>(i / stride % shape[axis]);
+      result.data<T>()[i] = convert_element<T>(i / stride % shape[axis]);
     }
   });
   return {result};

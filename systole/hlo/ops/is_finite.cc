@@ -19,7 +19,7 @@ std::vector<Tensor> evaluate_is_finite(const Instruction&, std::span<const Tenso
   const Tensor& x = operands[0];
   Tensor y(DType::pred, x.shape());
   for (int64_t i = 0; i < y.num_elements(); ++i) {
-    y.data<bool>()[static_cast<size_t>(i)] = std::isfinite(x.as_double(i));
+    y.data<bool>()[i] = std::isfinite(x.as_double(i));
   }
   return {y};
 }

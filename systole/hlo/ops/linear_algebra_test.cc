@@ -227,8 +227,7 @@ TEST(FftTest, Definition) {
   for (const int64_t n : {1, 2, 3, 5, 6, 12, 16, 17, 40}) {
     Tensor x(DType::c128, {n});
     for (int64_t j = 0; j < n; ++j) {
-      x.data<std::complex<double>>()[static_cast<size_t>(j)] = {std::sin(1.0 + 2.0 * j),
-                                                                std::cos(3.0 * j)};
+      x.data<std::complex<double>>()[j] = {std::sin(1.0 + 2.0 * j), std::cos(3.0 * j)};
     }
     const OpUnderTest forward{
         .opcode = Opcode::fft, .operands = {x}, .attrs = FftAttrs{FftType::fft, {n}}};
@@ -237,9 +236,9 @@ TEST(FftTest, Definition) {
       std::complex<double> sum;
       for (int64_t j = 0; j < n; ++j) {
         const double angle = -2 * std::numbers::pi * static_cast<double>(j * k % n) / n;
-        sum += x.data<std::complex<double>>()[static_cast<size_t>(j)] * std::polar(1.0, angle);
+        sum += x.data<std::complex<double>>()[j] * std::polar(1.0, angle);
       }
-      EXPECT_LT(std::abs(sum - y.data<std::complex<double>>()[static_cast<size_t>(k)]), 1e-13 * n);
+      EXPECT_LT(std::abs(sum - y.data<std::complex<double>>()[k]), 1e-13 * n);
     }
     const OpUnderTest back{
         .opcode = Opcode::fft, .operands = {y}, .attrs = FftAttrs{FftType::ifft, {n}}};

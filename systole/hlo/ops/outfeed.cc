@@ -1,5 +1,5 @@
 #include "systole/base/error.h"
-#include "systole/hlo/ir/token.h"
+#include "systole/hlo/semantics/token.h"
 
 namespace systole::hlo::ops {
 namespace {

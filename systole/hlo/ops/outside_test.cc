@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "systole/hlo/ir/token.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/inline_calls.h"
+#include "systole/hlo/semantics/token.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/op_case.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

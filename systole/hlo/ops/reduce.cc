@@ -32,7 +32,7 @@ std::vector<Tensor> evaluate_reduce(const Instruction& instruction,
   size_t next = 0;
   for (const int64_t axis :
        other_axes(shape.rank(), instruction.attrs<DimensionsAttrs>().dimensions)) {
-    to.strides[static_cast<size_t>(axis)] = result_strides[next++];
+    to.strides[axis] = result_strides[next++];
   }
   return reduce_strided(instruction, evaluator, operands.first(num_inputs),
                         operands.subspan(num_inputs), shape.dims(), view_of(shape), to,

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/ir/collective.h"
 #include "systole/hlo/passes/replicas/rules.h"
+#include "systole/hlo/semantics/collective.h"
 
 namespace systole::hlo::ops {
 namespace {

@@ -101,7 +101,7 @@ void threefry(std::span<uint64_t> state, Tensor& output) {
   // Types below 32 bits take the low bits of a word.
   const ThreefryLayout layout(output.shape());
   for (int64_t i = 0; i < count; ++i) {
-    set_bits(output, i, block(layout.block(i))[static_cast<size_t>(layout.word(i))]);
+    set_bits(output, i, block(layout.block(i))[layout.word(i)]);
   }
   state[1] += static_cast<uint64_t>(layout.num_blocks(count));
 }

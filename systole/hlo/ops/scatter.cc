@@ -73,9 +73,8 @@ void check_update_shape(const InferContext& context, const ScatterAttrs& attrs,
   const Dims window = scattered_axes(attrs, input.rank());
   for (int d = 0, next_batch = 0, next_window = 0; d < update.rank(); ++d) {
     const bool in_window = contains(attrs.update_window_dims, d);
-    const int64_t bound = in_window
-                              ? input[static_cast<int>(window[static_cast<size_t>(next_window++)])]
-                              : batch[static_cast<size_t>(next_batch++)];
+    const int64_t bound =
+        in_window ? input[static_cast<int>(window[next_window++])] : batch[next_batch++];
     if (update[d] == bound || (in_window && update[d] < bound)) continue;
     throw invalid_argument("scatter: axis {} of update 0, got size {}, expected {}{}", d, update[d],
                            in_window ? "at most " : "", bound);
@@ -250,11 +249,11 @@ std::vector<Tensor> evaluate_scatter(const Instruction& instruction,
     StridedView to;
     StridedView from;
     for (size_t i = 0; i < p.window_axes.size(); ++i) {
-      to.strides.push_back(input_strides[static_cast<size_t>(p.window_axes[i])]);
-      from.strides.push_back(update_strides[static_cast<size_t>(attrs.update_window_dims[i])]);
+      to.strides.push_back(input_strides[p.window_axes[i]]);
+      from.strides.push_back(update_strides[attrs.update_window_dims[i]]);
     }
     for (size_t d = 0; d < batch.size(); ++d) {
-      from.offset += batch[d] * update_strides[static_cast<size_t>(p.scatter_axes[d])];
+      from.offset += batch[d] * update_strides[p.scatter_axes[d]];
     }
     Dims extents;
     if (clip(p, p.starts[next++], input, to, from, extents)) combiner.combine(extents, to, from);

@@ -1,5 +1,5 @@
-#include "systole/hlo/ir/comparator.h"
 #include "systole/hlo/passes/replicas/rules.h"
+#include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
@@ -103,7 +103,7 @@ bool scatter_typed(const Computation& region, Tensor& result, std::span<const in
   const auto combine = combiner_of<A>(region);
   if (combine == nullptr) return false;
   for (size_t i = 0; i < targets.size(); ++i) {
-    T& value = result.data<T>()[static_cast<size_t>(targets[i])];
+    T& value = result.data<T>()[targets[i]];
     const T added = updates.data<T>()[i];
     value = convert_element<T>(combine(convert_element<A>(value), convert_element<A>(added)));
   }

@@ -1,6 +1,6 @@
 #include "systole/base/error.h"
-#include "systole/hlo/ir/collective.h"
-#include "systole/hlo/ir/token.h"
+#include "systole/hlo/semantics/collective.h"
+#include "systole/hlo/semantics/token.h"
 
 namespace systole::hlo::ops {
 namespace {

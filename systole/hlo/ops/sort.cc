@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "systole/hlo/ir/comparator.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
+#include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 
@@ -29,12 +29,12 @@ std::vector<TensorType> infer_sort(const InferContext& context) {
 template <class Less>
 std::vector<Tensor> sort_slices(std::span<const Tensor> inputs, int axis, Less&& less) {
   const Shape& shape = inputs[0].shape();
-  const int64_t stride = shape.strides()[static_cast<size_t>(axis)];
+  const int64_t stride = shape.strides()[axis];
   std::vector<Tensor> results;
   for (const Tensor& input : inputs) results.emplace_back(input.type());
   if (shape.num_elements() == 0) return results;
   Dims others = shape.dims();
-  others[static_cast<size_t>(axis)] = 1;
+  others[axis] = 1;
   std::vector<int64_t> order(static_cast<size_t>(shape[axis]));
   for_each_row<1>(others, {view_of(shape)}, [&](const auto& offsets, const auto& steps, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
@@ -76,8 +76,8 @@ class RegionSort {
     const Shape& shape = operand.shape();
     StridedView view = view_of(shape);
     Dims extents = shape.dims();
-    std::swap(view.strides[static_cast<size_t>(axis)], view.strides.back());
-    std::swap(extents[static_cast<size_t>(axis)], extents.back());
+    std::swap(view.strides[axis], view.strides.back());
+    std::swap(extents[axis], extents.back());
     std::vector<int64_t> order;
     for_each_row<1>(extents, {view}, [&](const auto& offsets, const auto& steps, int64_t n) {
       for (int64_t i = 0; i < n; ++i) order.push_back(offsets[0] + i * steps[0]);
@@ -170,8 +170,7 @@ std::vector<Tensor> evaluate_sort(const Instruction& instruction, std::span<cons
   const int axis =
       normalize_axis("sort", instruction.attrs<SortAttrs>().dimension, instruction.shape().rank());
   if (const std::optional<Comparator> comparator = match_comparator(region)) {
-    const ComparisonKeys keys(operands[static_cast<size_t>(comparator->pair)],
-                              comparator->compare.compare_type);
+    const ComparisonKeys keys(operands[comparator->pair], comparator->compare.compare_type);
     return sort_slices(operands, axis, [&](int64_t a, int64_t b) {
       return keys.holds(comparator->compare.direction, a, b);
     });
@@ -179,12 +178,10 @@ std::vector<Tensor> evaluate_sort(const Instruction& instruction, std::span<cons
   const std::vector<int64_t> order = RegionSort(region, evaluator, operands, axis).sort();
   std::vector<int64_t> rank(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
-    rank[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    rank[order[i]] = static_cast<int64_t>(i);
   }
   if (!order.empty()) {
-    return sort_slices(operands, axis, [&](int64_t a, int64_t b) {
-      return rank[static_cast<size_t>(a)] < rank[static_cast<size_t>(b)];
-    });
+    return sort_slices(operands, axis, [&](int64_t a, int64_t b) { return rank[a] < rank[b]; });
   }
   return sort_slices(operands, axis, [&](int64_t a, int64_t b) {
     std::vector<Tensor> arguments;

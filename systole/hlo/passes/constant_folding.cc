@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
+#include "systole/hlo/analysis/partial_evaluation.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/passes/analysis.h"
-#include "systole/hlo/passes/match.h"
-#include "systole/hlo/passes/partial_evaluation.h"
 
 namespace systole::hlo {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "systole/hlo/passes/analysis.h"
-#include "systole/hlo/passes/structural_equality.h"
+#include "systole/hlo/analysis/queries.h"
+#include "systole/hlo/analysis/structural_equality.h"
 
 namespace systole::hlo {
 namespace {

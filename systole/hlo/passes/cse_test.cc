@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "systole/hlo/analysis/structural_equality.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/passes/structural_equality.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/equivalence.h"
 #include "systole/hlo/testing/sketch.h"

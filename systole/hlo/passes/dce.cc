@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/callees.h"
-#include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
 namespace {
@@ -26,7 +26,7 @@ Mask used_results(const Instruction& instruction) {
   Mask used(instruction.results().size(), false);
   for (const Instruction* user : instruction.users()) {
     for (const Value& operand : user->operands()) {
-      if (operand.def == &instruction) used[static_cast<size_t>(operand.index)] = true;
+      if (operand.def == &instruction) used[operand.index] = true;
     }
   }
   return used;
@@ -76,7 +76,7 @@ Mask live_carried(const Instruction& loop) {
   Dependencies cond(loop.region(0));
   cond.require(loop.region(0).results()[0]);
   for (int i = 0; i < loop.num_results(); ++i) {
-    if (cond.on_parameter(i)) live[static_cast<size_t>(i)] = true;
+    if (cond.on_parameter(i)) live[i] = true;
   }
   const Computation& body = loop.region(1);
   Dependencies needed(body);
@@ -84,7 +84,7 @@ Mask live_carried(const Instruction& loop) {
   while (grows) {
     grows = false;
     for (int i = 0; i < loop.num_results(); ++i) {
-      if (live[static_cast<size_t>(i)]) needed.require(body.results()[static_cast<size_t>(i)]);
+      if (live[i]) needed.require(body.results()[i]);
     }
     for (int i = 0; i < loop.num_results(); ++i) {
       const auto at = static_cast<size_t>(i);
@@ -139,7 +139,7 @@ class DeadCodeEliminator {
     for (const auto& region : loop.regions()) {
       visit(*region);
       for (int i = loop.num_results() - 1; i >= 0; --i) {
-        if (!live[static_cast<size_t>(i)]) region->erase_parameter(i);
+        if (!live[i]) region->erase_parameter(i);
       }
     }
     return rebuild(loop, selected(loop.operands(), live), live);
@@ -165,7 +165,7 @@ class DeadCodeEliminator {
     for (const auto& region : old.regions()) fresh->add_region().clone_from(*region, map);
     int next = 0;
     for (int i = 0; i < old.num_results(); ++i) {
-      if (live[static_cast<size_t>(i)]) {
+      if (live[i]) {
         Computation::replace_all_uses(old.result(i), fresh->result(next++));
       }
     }

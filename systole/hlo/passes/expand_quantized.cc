@@ -215,7 +215,7 @@ class Expander {
     Instruction& op = *b.op(x.opcode(), std::move(operands), x.attrs(), std::move(types));
     std::vector<Value> values;
     for (int i = 0; i < x.num_results(); ++i) {
-      const TensorType& type = x.results()[static_cast<size_t>(i)];
+      const TensorType& type = x.results()[i];
       values.push_back(type.is_quantized() ? q.quantize(op.result(i), type) : op.result(i));
     }
     return values;

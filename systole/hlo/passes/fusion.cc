@@ -4,7 +4,7 @@
 #include <queue>
 #include <unordered_set>
 
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/fusion_groups.h"
 
 namespace systole::hlo {
@@ -68,31 +68,31 @@ bool is_scalar_constant(const Instruction& i) {
 std::vector<std::vector<Instruction*>> schedule(const FusionGroups& groups) {
   const int n = groups.size();
   std::vector<std::vector<int>> members(static_cast<size_t>(n));
-  for (int i = 0; i < n; ++i) members[static_cast<size_t>(groups.group(i))].push_back(i);
+  for (int i = 0; i < n; ++i) members[groups.group(i)].push_back(i);
   std::vector<int> waiting(static_cast<size_t>(n), 0);
   std::vector<std::vector<int>> successors(static_cast<size_t>(n));
   for (int i = 0; i < n; ++i) {
     for (const int user : groups.users(i)) {
       if (groups.group(user) == groups.group(i)) continue;
-      successors[static_cast<size_t>(groups.group(i))].push_back(groups.group(user));
-      ++waiting[static_cast<size_t>(groups.group(user))];
+      successors[groups.group(i)].push_back(groups.group(user));
+      ++waiting[groups.group(user)];
     }
   }
   // Ready groups, by the position of their last member.
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
-  const auto push = [&](int g) { ready.push({members[static_cast<size_t>(g)].back(), g}); };
+  const auto push = [&](int g) { ready.push({members[g].back(), g}); };
   for (int g = 0; g < n; ++g) {
-    if (!members[static_cast<size_t>(g)].empty() && waiting[static_cast<size_t>(g)] == 0) push(g);
+    if (!members[g].empty() && waiting[g] == 0) push(g);
   }
   std::vector<std::vector<Instruction*>> result;
   while (!ready.empty()) {
     const int g = ready.top().second;
     ready.pop();
     std::vector<Instruction*> together;
-    for (const int i : members[static_cast<size_t>(g)]) together.push_back(groups.instruction(i));
+    for (const int i : members[g]) together.push_back(groups.instruction(i));
     result.push_back(std::move(together));
-    for (const int next : successors[static_cast<size_t>(g)]) {
-      if (--waiting[static_cast<size_t>(next)] == 0) push(next);
+    for (const int next : successors[g]) {
+      if (--waiting[next] == 0) push(next);
     }
   }
   return result;
@@ -105,14 +105,13 @@ struct Boundary {
 
 Boundary boundary_of(const std::vector<Instruction*>& members) {
   Boundary boundary;
+  std::unordered_set<Value, ValueHash> seen;
   const std::unordered_set<const Instruction*> set(members.begin(), members.end());
   const auto is_member = [&](const Instruction* i) { return set.contains(i); };
   for (Instruction* member : members) {
     for (const Value& operand : member->operands()) {
       if (is_member(operand.def) || is_scalar_constant(*operand.def)) continue;
-      if (std::ranges::find(boundary.inputs, operand) == boundary.inputs.end()) {
-        boundary.inputs.push_back(operand);
-      }
+      if (seen.insert(operand).second) boundary.inputs.push_back(operand);
     }
     for (int r = 0; r < member->num_results(); ++r) {
       for (const Instruction* user : member->users()) {

@@ -2,6 +2,8 @@
 // instruction, so that intermediate values are not stored in memory.
 #pragma once
 
+#include <functional>
+
 #include "systole/hlo/passes/pass.h"
 
 namespace systole::hlo {
@@ -10,11 +12,11 @@ namespace systole::hlo {
 // or indexed instruction from an index and ends loops in reductions.
 struct FusionOptions {
   // Whether a loop can compute the element at an index from elements of the operands.
-  bool (*inside)(const Instruction&) = nullptr;
+  std::function<bool(const Instruction&)> inside;
   // Whether the instruction can end a loop nest although it cannot be inside one. All instructions
   // that end a nest have the same type of operand 0 and the same attributes. The nest runs over
   // operand 0: reductions, and concatenations of equal shapes.
-  bool (*at_end)(const Instruction&) = nullptr;
+  std::function<bool(const Instruction&)> at_end;
   // Whether computing an element twice is cheap.
   bool (*cheap)(const Instruction&) = nullptr;
   // Whether the instruction's region is a program of its own, with loops in it.
@@ -28,7 +30,10 @@ struct FusionOptions {
   static FusionOptions defaults();
 };
 
-// Returns whether it is a concatenation of operands of one shape, which one loop nest can fill.
+// Code of one loop that works on more arrays takes long to compile.
+inline constexpr int kMaxJoined = 64;
+// Returns whether it is a concatenation of at most kMaxJoined operands of one shape, which one loop
+// nest can fill.
 bool joins_equal_shapes(const Instruction& instruction);
 
 // A group grows from an instruction towards its producers. A producer joins

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 
 namespace systole::hlo {
 namespace {
@@ -41,9 +41,9 @@ bool maps_element_to_element(const Instruction& i) {
 }
 
 bool joins_equal_shapes(const Instruction& i) {
-  return i.is(Opcode::concatenate) && std::ranges::all_of(i.operands(), [&](const Value& operand) {
-           return operand.shape() == i.operand(0).shape();
-         });
+  if (!i.is(Opcode::concatenate) || i.num_operands() > kMaxJoined) return false;
+  return std::ranges::all_of(
+      i.operands(), [&](const Value& operand) { return operand.shape() == i.operand(0).shape(); });
 }
 
 FusionGroups::FusionGroups(Computation& computation, const FusionOptions& options)

@@ -21,11 +21,11 @@ class FusionGroups {
   void form();
 
   int size() const { return static_cast<int>(program_.size()); }
-  Instruction* instruction(int i) const { return program_[static_cast<size_t>(i)]; }
-  int group(int i) const { return group_[static_cast<size_t>(i)]; }
+  Instruction* instruction(int i) const { return program_[i]; }
+  int group(int i) const { return group_[i]; }
   // The instructions of this computation that use i, directly or in a region, without repetitions.
   // The terminator is left out.
-  const std::vector<int>& users(int i) const { return users_[static_cast<size_t>(i)]; }
+  const std::vector<int>& users(int i) const { return users_[i]; }
 
  private:
   struct Group {
@@ -35,7 +35,7 @@ class FusionGroups {
     int code = 0;              // of the members: FusionOptions::max_code
   };
 
-  bool movable(int i) const { return movable_[static_cast<size_t>(i)]; }
+  bool movable(int i) const { return movable_[i]; }
   void start_groups();
   void join_users(int i);
   int code_of(int i) const;

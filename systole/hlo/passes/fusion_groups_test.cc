@@ -38,14 +38,13 @@ void add_random_program(Computation& main, uint64_t seed) {
 // Every group that a path of uses leads to from these instructions.
 std::set<int> reached(const FusionGroups& groups, std::vector<int> waiting) {
   std::vector<std::vector<int>> members(static_cast<size_t>(groups.size()));
-  for (int i = 0; i < groups.size(); ++i)
-    members[static_cast<size_t>(groups.group(i))].push_back(i);
+  for (int i = 0; i < groups.size(); ++i) members[groups.group(i)].push_back(i);
   std::set<int> found;
   while (!waiting.empty()) {
     const int g = groups.group(waiting.back());
     waiting.pop_back();
     if (!found.insert(g).second) continue;
-    for (const int member : members[static_cast<size_t>(g)]) {
+    for (const int member : members[g]) {
       for (const int user : groups.users(member)) {
         if (groups.group(user) != g) waiting.push_back(user);
       }

@@ -91,6 +91,14 @@ TEST_F(FusionPassTest, ProductsStayAlone) {
   EXPECT_EQ(num_fusions(), 2);
 }
 
+TEST_F(FusionPassTest, ConcatenationsOfManyOperandsStayAlone) {
+  const auto joins = [&](int count) {
+    return joins_equal_shapes(*b_.concatenate(std::vector<Value>(count, x_), 0).def);
+  };
+  EXPECT_TRUE(joins(kMaxJoined));
+  EXPECT_FALSE(joins(kMaxJoined + 1));
+}
+
 TEST_F(FusionPassTest, ConcatenationsOfUnequalShapesStayAlone) {
   const Value both[] = {b_.negate(x_), w_};
   EXPECT_EQ(fused({b_.concatenate(both, 0)}), "concatenate{0}(negate(p0), p3)");

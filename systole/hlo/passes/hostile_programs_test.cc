@@ -4,17 +4,17 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/sanitized.h"
+#include "systole/hlo/analysis/counted_loop.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/ir/callees.h"
-#include "systole/hlo/passes/analysis.h"
-#include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/bombs.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

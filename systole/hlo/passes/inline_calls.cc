@@ -5,9 +5,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/ir/callees.h"
-#include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
 namespace {

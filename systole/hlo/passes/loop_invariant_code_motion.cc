@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 
 namespace systole::hlo {
 namespace {
@@ -18,7 +18,7 @@ bool forward_unchanged(Instruction& loop) {
   const Computation& body = loop.region(1);
   for (int i = 0; i < loop.num_results(); ++i) {
     const Value initial = loop.operand(i);
-    const Value last = body.results()[static_cast<size_t>(i)];
+    const Value last = body.results()[i];
     if (last != body.parameter(i) && last != initial) continue;
     const auto replace = [&](Value value) {
       for (Instruction* user : std::vector(value.def->users().begin(), value.def->users().end())) {

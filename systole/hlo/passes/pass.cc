@@ -1,22 +1,25 @@
 #include "systole/hlo/passes/pass.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
+#include "systole/base/open_file.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 
 namespace systole::hlo {
 namespace {
+
+std::atomic<ModulePrinter> module_printer{nullptr};
 
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
@@ -48,23 +51,26 @@ int next_number(const std::filesystem::path& folder) {
 
 // A debugging aid for local files; the file systems of base/file_system.h are in a higher layer.
 void dump(const Module& module, const std::string& folder, std::string_view pass) {
+  const ModulePrinter print = module_printer.load();
+  if (print == nullptr) return;
   std::error_code ignored;  // opening the file reports what is wrong
   std::filesystem::create_directories(folder, ignored);
   const int number = std::filesystem::is_directory(folder, ignored) ? next_number(folder) : 0;
+  const std::string printed = print(module);
   const std::string path = fmt::format("{}/{:03}.after_{}.mlir", folder, number, pass);
-  // x: the name is new, and no link that somebody laid there.
-  std::FILE* file = std::fopen(path.c_str(), "wbx");
-  const std::string text = print(module);
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file != nullptr && std::fclose(file) != 0) || !written) {
-    throw make_error(Code::unavailable, "{}: dump, got '{}', expected a writable folder", path,
-                     std::strerror(error));
+  // The name is new, and no link that somebody laid there.
+  const FileDescriptor file =
+      open_file(path, {.flags = O_WRONLY | O_CREAT | O_EXCL, .follow_link = false, .what = "dump"});
+  for (std::string_view text = printed; !text.empty();) {
+    const ssize_t size = ::write(file.get(), text.data(), text.size());
+    if (size < 0 && errno != EINTR) throw file_error(path, "dump");
+    if (size > 0) text.remove_prefix(static_cast<size_t>(size));
   }
 }
 
 }  // namespace
+
+void set_module_printer(ModulePrinter printer) { module_printer = printer; }
 
 PipelineOptions PipelineOptions::from_environment() {
   PipelineOptions options;

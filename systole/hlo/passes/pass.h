@@ -26,6 +26,11 @@ struct PassTiming {
   bool changed = false;
 };
 
+// The text form of dumps, which is above this layer (stablehlo/text). Without one nothing is
+// dumped. Thread-safe.
+using ModulePrinter = std::string (*)(const Module&);
+void set_module_printer(ModulePrinter printer);
+
 struct PipelineOptions {
   // Verify before the first pass and after each pass that changed something. The default of
   // from_environment is true in builds with asserts.

@@ -10,6 +10,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/testing/run_op.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo {
 namespace {
@@ -152,6 +153,7 @@ TEST(PipelineTest, VerifiesBeforeAndAfter) {
 
 TEST(PipelineTest, DumpsWhatChanged) {
   const TempFolder folder;
+  set_module_printer([](const Module& module) { return print(module); });
   PipelineOptions options{.dump_folder = folder / "deep"};
   Pipeline pipeline("p", options);
   auto inner = std::make_unique<Pipeline>("inner", PipelineOptions{});
@@ -171,6 +173,7 @@ TEST(PipelineTest, DumpsWhatChanged) {
 
 TEST(PipelineTest, DumpFolderThatCannotBe) {
   const TempFolder folder;
+  set_module_printer([](const Module& module) { return print(module); });
   std::ofstream(folder / "file") << "a file";
   Pipeline pipeline("p", PipelineOptions{.dump_folder = folder / "file"});
   pipeline.add<AddNegate>(1);

@@ -4,12 +4,12 @@
 #include "systole/hlo/passes/constant_folding.h"
 #include "systole/hlo/passes/cse.h"
 #include "systole/hlo/passes/dce.h"
+#include "systole/hlo/passes/dedupe_loop_state.h"
+#include "systole/hlo/passes/forward_loop_slices.h"
 #include "systole/hlo/passes/inline_calls.h"
-#include "systole/hlo/passes/loop_history.h"
 #include "systole/hlo/passes/loop_invariant_code_motion.h"
-#include "systole/hlo/passes/loop_rows.h"
-#include "systole/hlo/passes/loop_sums.h"
-#include "systole/hlo/passes/merge_carried.h"
+#include "systole/hlo/passes/reuse_forward_residuals.h"
+#include "systole/hlo/passes/sink_loop_accumulations.h"
 
 namespace systole::hlo {
 namespace {
@@ -40,16 +40,16 @@ Pipeline optimization_pipeline(const PipelineOptions& options) {
   // Runs on the simplified program. Each instruction in a training loop runs once per step.
   pipeline.add<LoopInvariantCodeMotion>();
   // Outputs and states of recurrent cells are carried twice; the next passes see them as one.
-  pipeline.add<MergeCarried>();
+  pipeline.add<DedupeLoopState>();
   // Shows the passes after it which rows loops read and write.
-  pipeline.add<LoopRows>();
+  pipeline.add<ForwardLoopSlices>();
   // A loop back through time reads products instead of computing them again.
-  pipeline.add<LoopHistory>();
+  pipeline.add<ReuseForwardResiduals>();
   // Merges hoisted values with equal ones outside of loops; loops then carry less.
   pipeline.add_fixed_point(simplification(options));
   // Weight gradients of all steps are one product. Uses the stacks that loops have; the rules above
   // make their rows plain.
-  pipeline.add<LoopSums>();
+  pipeline.add<SinkLoopAccumulations>();
   // Removes the sums inside of loops.
   pipeline.add<DeadCodeElimination>();
   return pipeline;

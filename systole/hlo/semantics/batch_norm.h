@@ -20,8 +20,7 @@ class FeatureWalk {
   FeatureWalk(const Tensor& operand, int64_t feature_index)
       : x_(operand.cast(DType::f64)),
         num_features_(static_cast<size_t>(operand.dim(static_cast<int>(feature_index)))),
-        stride_(
-            static_cast<size_t>(operand.shape().strides()[static_cast<size_t>(feature_index)])) {}
+        stride_(static_cast<size_t>(operand.shape().strides()[feature_index])) {}
 
   std::span<const double> elements() const { return x_.data<double>(); }
   double elements_per_feature() const {

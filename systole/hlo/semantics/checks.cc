@@ -141,7 +141,7 @@ void check_precision_config(Opcode opcode, std::span<const Precision> config) {
 
 std::vector<DType> check_reducer(const InferContext& context, int region,
                                  std::span<const DType> dtypes) {
-  const Computation& body = *context.regions[static_cast<size_t>(region)];
+  const Computation& body = *context.regions[region];
   check_count(context.opcode, fmt::format("parameters of region {}", region),
               static_cast<size_t>(body.num_parameters()), static_cast<int64_t>(2 * dtypes.size()));
   std::vector<TensorType> results;
@@ -165,7 +165,7 @@ std::vector<DType> check_reducer(const InferContext& context, int region,
 void check_predicate(const InferContext& context, int region, std::span<const DType> dtypes) {
   std::vector<TensorType> parameters;
   for (const DType dtype : dtypes) parameters.insert(parameters.end(), 2, TensorType{dtype, {}});
-  check_signature(context.opcode, region, *context.regions[static_cast<size_t>(region)], parameters,
+  check_signature(context.opcode, region, *context.regions[region], parameters,
                   {{DType::pred, {}}});
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/hlo/passes/fusion.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo {
 namespace {

@@ -47,7 +47,7 @@ std::vector<Dims> slice_starts(const Tensor& indices, int operand_rank, const St
   Dims strides = indices.shape().strides();
   int64_t vector_stride = 0;
   if (map.index_vector_dim < indices.rank()) {
-    vector_stride = strides[static_cast<size_t>(map.index_vector_dim)];
+    vector_stride = strides[map.index_vector_dim];
     strides.erase(strides.begin() + map.index_vector_dim);
   }
   std::vector<Dims> starts;
@@ -56,13 +56,11 @@ std::vector<Dims> slice_starts(const Tensor& indices, int operand_rank, const St
     for (size_t d = 0; d < batch.size(); ++d) offset += batch[d] * strides[d];
     Dims start(static_cast<size_t>(operand_rank), 0);
     for (size_t i = 0; i < map.start_index_map.size(); ++i) {
-      start[static_cast<size_t>(map.start_index_map[i])] =
-          values[static_cast<size_t>(offset + static_cast<int64_t>(i) * vector_stride)];
+      start[map.start_index_map[i]] = values[offset + static_cast<int64_t>(i) * vector_stride];
     }
     for (size_t i = 0; i < map.operand_batching_dims.size(); ++i) {
       const int64_t d = map.indices_batching_dims[i];
-      start[static_cast<size_t>(map.operand_batching_dims[i])] =
-          batch[static_cast<size_t>(d < map.index_vector_dim ? d : d - 1)];
+      start[map.operand_batching_dims[i]] = batch[d < map.index_vector_dim ? d : d - 1];
     }
     starts.push_back(std::move(start));
   });

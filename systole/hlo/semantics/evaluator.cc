@@ -18,7 +18,7 @@ void check_arguments(const Computation& computation, std::span<const Tensor> arg
                            arguments.size(), wanted);
   }
   for (int i = 0; i < computation.num_parameters(); ++i) {
-    const TensorType got = arguments[static_cast<size_t>(i)].type();
+    const TensorType got = arguments[i].type();
     if (got != computation.parameter(i).type().storage()) {
       throw invalid_argument("{}: type of argument {}, got {}, expected {}", computation.name(), i,
                              got, computation.parameter(i).type());
@@ -76,7 +76,7 @@ std::vector<Tensor> Evaluator::run(const Computation& computation,
   Environment values;
   const Evaluator inner(this, &values);
   for (int i = 0; i < computation.num_parameters(); ++i) {
-    values[computation.parameter(i)] = arguments[static_cast<size_t>(i)];
+    values[computation.parameter(i)] = arguments[i];
   }
   const std::vector<Instruction*> program = computation.instructions();
   const auto dead_after = last_uses(computation, program);
@@ -89,7 +89,7 @@ std::vector<Tensor> Evaluator::run(const Computation& computation,
     if (!instruction->is(Opcode::parameter)) {
       std::vector<Tensor> results = inner.evaluate(*instruction, operands);
       for (int k = 0; k < instruction->num_results(); ++k) {
-        values[instruction->result(k)] = std::move(results[static_cast<size_t>(k)]);
+        values[instruction->result(k)] = std::move(results[k]);
       }
     }
     for (Instruction* dead : dead_after[i]) {

@@ -61,7 +61,7 @@ Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation) {
   StridedView from;
   Dims dims;
   for (const int64_t axis : permutation) {
-    from.strides.push_back(strides[static_cast<size_t>(axis)]);
+    from.strides.push_back(strides[axis]);
     dims.push_back(operand.dim(static_cast<int>(axis)));
   }
   Tensor result(operand.dtype(), Shape(std::move(dims)));
@@ -72,7 +72,7 @@ Tensor permuted(const Tensor& operand, std::span<const int64_t> permutation) {
 Tensor reversed(const Tensor& operand, std::span<const int64_t> axes) {
   StridedView from = view_of(operand.shape());
   for (const int64_t axis : axes) {
-    int64_t& stride = from.strides[static_cast<size_t>(axis)];
+    int64_t& stride = from.strides[axis];
     from.offset += (operand.dim(static_cast<int>(axis)) - 1) * stride;
     stride = -stride;
   }
@@ -90,7 +90,7 @@ Tensor concatenated(std::span<const Tensor> tensors, int axis) {
   StridedView to = view_of(shape);
   for (const Tensor& tensor : tensors) {
     copy_strided(result, to, tensor, view_of(tensor.shape()), tensor.shape().dims());
-    to.offset += tensor.dim(axis) * to.strides[static_cast<size_t>(axis)];
+    to.offset += tensor.dim(axis) * to.strides[axis];
   }
   return result;
 }

@@ -31,12 +31,12 @@ void for_each_row(std::span<const int64_t> extents, const std::array<StridedView
   std::array<int64_t, N> steps{};
   for (size_t k = 0; k < N; ++k) {
     offsets[k] = views[k].offset;
-    if (last >= 0) steps[k] = views[k].strides[static_cast<size_t>(last)];
+    if (last >= 0) steps[k] = views[k].strides[last];
   }
   for (const int64_t extent : extents) {
     if (extent == 0) return;
   }
-  const int64_t count = last >= 0 ? extents[static_cast<size_t>(last)] : 1;
+  const int64_t count = last >= 0 ? extents[last] : 1;
   Dims index(extents.size(), 0);
   int axis = last;
   while (true) {

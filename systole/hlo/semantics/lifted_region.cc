@@ -106,7 +106,7 @@ void fold_into(std::vector<Tensor>& results, std::span<const int64_t> targets,
   }
   for (const std::vector<int64_t>& round : rounds) {
     std::vector<int64_t> at;
-    for (const int64_t i : round) at.push_back(targets[static_cast<size_t>(i)]);
+    for (const int64_t i : round) at.push_back(targets[i]);
     std::vector<Tensor> arguments;
     for (const Tensor& result : results) arguments.push_back(elements_at(result, at));
     for (const Tensor& update : updates) arguments.push_back(elements_at(update, round));

@@ -8,7 +8,7 @@
 
 #include "systole/base/random.h"
 #include "systole/hlo/testing/run_op.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo {
 namespace {
@@ -132,12 +132,8 @@ TEST(RegionSortTest, StableByTwoKeys) {
     std::vector<int32_t> expected(n);
     std::iota(expected.begin(), expected.end(), 0);
     std::ranges::stable_sort(expected, [&](int32_t a, int32_t b) {
-      const auto key = [&](int32_t i) {
-        return arguments[0].data<int32_t>()[static_cast<size_t>(i)];
-      };
-      const auto value = [&](int32_t i) {
-        return arguments[1].data<int32_t>()[static_cast<size_t>(i)];
-      };
+      const auto key = [&](int32_t i) { return arguments[0].data<int32_t>()[i]; };
+      const auto value = [&](int32_t i) { return arguments[1].data<int32_t>()[i]; };
       return key(a) == key(b) ? value(a) > value(b) : key(a) < key(b);
     });
     EXPECT_TRUE(sorted.identical(Tensor::of<int32_t>({size}, expected))) << size;

@@ -4,7 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
-#include "systole/hlo/semantics/quantized.h"
+#include "systole/hlo/semantics/quantized_types.h"
 
 namespace systole::hlo {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
+#include "systole/hlo/ir/infer.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/hlo/semantics/assembly_format.h"
 
@@ -17,28 +18,6 @@ class Evaluator;
 namespace replicas {
 class Vectorizer;
 }
-
-// The input of inference. `declared` holds the result types given by the text or the builder's
-// caller, or is empty. Opcodes whose result type does not follow from their operands (reshape,
-// iota, convert...) read and check it.
-struct InferContext {
-  Opcode opcode;
-  std::span<const Value> operands;
-  const Attrs& attrs;
-  std::span<const std::unique_ptr<Computation>> regions;
-  std::span<const TensorType> declared;
-  // For `call`: the module; nullptr for an instruction outside of a module.
-  const Module* module = nullptr;
-
-  const TensorType& operand(int i) const { return operands[static_cast<size_t>(i)].type(); }
-  int num_operands() const { return static_cast<int>(operands.size()); }
-  template <class T>
-  const T& get() const {
-    return std::get<T>(attrs);
-  }
-  // Returns the only declared result type. Errors: INVALID_ARGUMENT if there is not exactly one.
-  const TensorType& declared_type() const;
-};
 
 // The smallest program that uses an opcode, as a template: $T stands for the element type, $R for
 // the element type of the parts of a complex $T, and $1 for the number one.
@@ -122,10 +101,5 @@ const OpSemantics& semantics_of(Opcode opcode);
 // file does not set follows from the opcode's traits.
 OpQuantization quantization_of(Opcode opcode);
 AcrossReplicas across_replicas(Opcode opcode);
-
-// Checks operand and region counts against the opcode table, infers the result types, and compares
-// them with the declared types. Errors: INVALID_ARGUMENT; the caller, who knows the instruction's
-// metadata, appends it.
-std::vector<TensorType> infer_types(const InferContext& context);
 
 }  // namespace systole::hlo

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "systole/base/mutex.h"
+
 namespace systole::hlo {
 
 std::vector<std::vector<Tensor>> Rendezvous::exchange(const Instruction& instruction,
@@ -9,7 +11,7 @@ std::vector<std::vector<Tensor>> Rendezvous::exchange(const Instruction& instruc
                                                       int64_t process,
                                                       std::vector<Tensor> tensors) {
   const std::vector<int64_t> key(group.begin(), group.end());
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (failure_) throw Error(*failure_);
   std::shared_ptr<Meeting>& slot = meetings_[key];
   if (slot == nullptr) {
@@ -36,19 +38,20 @@ std::vector<std::vector<Tensor>> Rendezvous::exchange(const Instruction& instruc
   }
   ++num_waiting_;
   check_progress();
-  changed_.wait(lock, [&] { return meeting->arrived == key.size() || failure_; });
+  changed_.wait(
+      lock, [&]() SYSTOLE_REQUIRES(mutex_) { return meeting->arrived == key.size() || failure_; });
   if (meeting->arrived < key.size()) throw Error(*failure_);
   return meeting->given;
 }
 
 void Rendezvous::finish() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++num_finished_;
   check_progress();
 }
 
 void Rendezvous::fail(const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++num_finished_;
   fail_locked(error);
 }

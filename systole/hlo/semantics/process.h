@@ -1,16 +1,15 @@
 // The processes that run a program in parallel, and the exchange between them in the evaluator.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 #include "systole/hlo/ir/module.h"
 
@@ -52,16 +51,17 @@ class Rendezvous {
     size_t arrived = 0;
   };
 
-  void fail_locked(const Error& error);
-  void check_progress();
+  void fail_locked(const Error& error) SYSTOLE_REQUIRES(mutex_);
+  void check_progress() SYSTOLE_REQUIRES(mutex_);
 
   const int64_t num_processes_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::vector<int64_t>, std::shared_ptr<Meeting>> meetings_;  // by group
-  int64_t num_waiting_ = 0;
-  int64_t num_finished_ = 0;
-  std::optional<Error> failure_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<std::vector<int64_t>, std::shared_ptr<Meeting>> meetings_
+      SYSTOLE_GUARDED_BY(mutex_);  // by group
+  int64_t num_waiting_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  int64_t num_finished_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> failure_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // One process of the grid. Not thread-safe.

@@ -45,7 +45,7 @@ std::vector<Tensor> evaluate_on(const Instruction& instruction, std::span<const 
 
 Tensor dequantized(const Instruction& instruction, std::span<const Tensor> operands, int i) {
   const TensorType& type = instruction.operand(i).type();
-  const Tensor& operand = operands[static_cast<size_t>(i)];
+  const Tensor& operand = operands[i];
   return type.is_quantized() ? dequantize(operand, type) : operand;
 }
 

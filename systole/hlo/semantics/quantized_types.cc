@@ -1,7 +1,8 @@
+#include "systole/hlo/semantics/quantized_types.h"
+
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/semantics/quantized.h"
 
 namespace systole::hlo {
 namespace {
@@ -88,7 +89,7 @@ int moved_axis(const InferContext& context, const TensorType& result, int declar
   }
   if (context.opcode == Opcode::broadcast_in_dim) {
     const Dims& dimensions = context.get<BroadcastInDimAttrs>().broadcast_dimensions;
-    return static_cast<int>(dimensions[static_cast<size_t>(axis)]);
+    return static_cast<int>(dimensions[axis]);
   }
   if (context.opcode == Opcode::reshape) {
     for (int to = 0; to < result.shape.rank(); ++to) {

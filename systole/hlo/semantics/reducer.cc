@@ -109,7 +109,7 @@ Tensor rows_of(const Tensor& input, int64_t num_results, std::span<const int64_t
   for_each_row<2>(extents, {from, to}, [&](const auto& offsets, const auto& steps, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t target = offsets[1] + i * steps[1];
-      const int64_t row = filled[static_cast<size_t>(target)]++;
+      const int64_t row = filled[target]++;
       copy_element(rows, row * num_results + target, input, offsets[0] + i * steps[0]);
     }
   });

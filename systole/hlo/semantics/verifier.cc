@@ -172,7 +172,7 @@ class Verifier {
                                alias.parameter, alias.result, main.num_parameters(), num_results);
       }
       const TensorType& from = main.parameter(alias.parameter).type();
-      const TensorType& to = main.results()[static_cast<size_t>(alias.result)].type();
+      const TensorType& to = main.results()[alias.result].type();
       if (from != to) {
         throw invalid_argument(
             "alias: types of parameter {} and result {}, got {} and {}, "

@@ -110,7 +110,7 @@ void make_branches(RandomScope& scope) {
         for (int64_t i = 0; i < count; ++i) fill_branch(scope, op.add_region(), results);
       });
   for (int i = 0; i < branches->num_results(); ++i) {
-    const Entry& result = results[static_cast<size_t>(i)];
+    const Entry& result = results[i];
     scope.add(branches->result(i), result.bound, result.error);
   }
 }
@@ -126,7 +126,7 @@ void make_call(RandomScope& scope) {
   Instruction* call =
       scope.builder.op(Opcode::call, arguments, CallAttrs{callee.computation->name()});
   for (int i = 0; i < call->num_results(); ++i) {
-    const Entry& result = callee.results[static_cast<size_t>(i)];
+    const Entry& result = callee.results[i];
     scope.add(call->result(i), result.bound, result.error);
   }
 }

@@ -7,7 +7,7 @@
 
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {

@@ -29,8 +29,7 @@ Dims random_permutation(RandomScope& scope, int rank) {
   Dims permutation(static_cast<size_t>(rank));
   std::iota(permutation.begin(), permutation.end(), 0);
   for (int i = rank - 1; i > 0; --i) {
-    std::swap(permutation[static_cast<size_t>(i)],
-              permutation[static_cast<size_t>(scope.below(i + 1))]);
+    std::swap(permutation[i], permutation[scope.below(i + 1)]);
   }
   return permutation;
 }
@@ -53,7 +52,7 @@ void make_broadcast(RandomScope& scope) {
   for (int axis = 0; axis < rank; ++axis) sizes.push_back(1 + scope.below(scope.options().max_dim));
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
     if (x.shape()[axis] == 1) continue;
-    sizes[static_cast<size_t>(positions[static_cast<size_t>(axis)])] = x.shape()[axis];
+    sizes[positions[static_cast<size_t>(axis)]] = x.shape()[axis];
   }
   add_moved(scope, x, scope.builder.broadcast_in_dim(x.value, Shape(sizes), positions));
 }
@@ -108,9 +107,9 @@ void make_rejoined(RandomScope& scope) {
   const int64_t middle = scope.below(x.shape()[static_cast<int>(axis)] + 1);
   Dims start(x.shape().dims().size(), 0);
   Dims limit = x.shape().dims();
-  limit[static_cast<size_t>(axis)] = middle;
+  limit[axis] = middle;
   const Value first = scope.builder.slice(x.value, start, limit);
-  start[static_cast<size_t>(axis)] = middle;
+  start[axis] = middle;
   const Value second = scope.builder.slice(x.value, start, x.shape().dims());
   std::vector<Value> parts{first, second};
   if (scope.chance(0.3)) std::swap(parts[0], parts[1]);

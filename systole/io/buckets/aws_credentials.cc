@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/environment.h"
+#include "systole/base/mutex.h"
 #include "systole/base/text.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::buckets {
 namespace {
@@ -196,7 +197,7 @@ bool AwsCredentials::ask_instance(std::string* tried) {
 }
 
 AwsKeys AwsCredentials::keys() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!keys_.access_key.empty() && clock_.now() + kKeyReserve < expires_) return keys_;
   expires_ = std::chrono::system_clock::time_point::max();
   std::string tried = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: not set";
@@ -208,7 +209,7 @@ AwsKeys AwsCredentials::keys() {
 }
 
 void AwsCredentials::forget(const AwsKeys& keys) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (keys_.access_key == keys.access_key) keys_ = {};
 }
 

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "systole/base/clock.h"
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/s3_signature.h"
 #include "systole/io/http/http_client.h"
 
@@ -40,17 +40,18 @@ class AwsCredentials {
   void forget(const AwsKeys& keys);
 
  private:
-  bool read_environment();
-  bool read_files(std::string* tried);
-  bool ask_container(std::string* tried);
-  bool ask_instance(std::string* tried);
-  bool take_reply(const std::string& what, const http::HttpResponse& response, std::string* tried);
+  bool read_environment() SYSTOLE_REQUIRES(mutex_);
+  bool read_files(std::string* tried) SYSTOLE_REQUIRES(mutex_);
+  bool ask_container(std::string* tried) SYSTOLE_REQUIRES(mutex_);
+  bool ask_instance(std::string* tried) SYSTOLE_REQUIRES(mutex_);
+  bool take_reply(const std::string& what, const http::HttpResponse& response, std::string* tried)
+      SYSTOLE_REQUIRES(mutex_);
 
   http::HttpClient& client_;
   Clock& clock_;
-  std::mutex mutex_;  // guards what follows
-  AwsKeys keys_;
-  std::chrono::system_clock::time_point expires_;
+  Mutex mutex_;
+  AwsKeys keys_ SYSTOLE_GUARDED_BY(mutex_);
+  std::chrono::system_clock::time_point expires_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::buckets

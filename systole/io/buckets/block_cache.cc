@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/escape.h"
+#include "systole/base/mutex.h"
 
 namespace systole::buckets {
 
@@ -30,7 +31,7 @@ std::string ObjectBlock::what() const {
 }
 
 const char* ObjectBlock::bytes() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!complete_ && error_ == nullptr) {
     try {
       complete();
@@ -130,7 +131,7 @@ void BlockCache::make_room(size_t size, bool also_unread) {
 
 std::shared_ptr<ObjectBlock> BlockCache::get(const Key& key, size_t size, bool needed,
                                              const Start& start) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = blocks_.find(key);
   if (found != blocks_.end()) {
     uses_.splice(uses_.begin(), uses_, found->second.use);
@@ -150,7 +151,7 @@ std::shared_ptr<ObjectBlock> BlockCache::get(const Key& key, size_t size, bool n
 }
 
 void BlockCache::drop(const Key& key, bool only_unread) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = blocks_.find(key);
   if (found == blocks_.end() || (only_unread && !found->second.unread)) return;
   bytes_ -= found->second.size;
@@ -159,12 +160,12 @@ void BlockCache::drop(const Key& key, bool only_unread) {
 }
 
 size_t BlockCache::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 
 size_t BlockCache::peak_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 

@@ -6,9 +6,9 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/object_store.h"
 
 namespace systole::buckets {
@@ -28,7 +28,7 @@ class ObjectBlock {
   size_t size() const { return size_; }
 
  private:
-  void complete();
+  void complete() SYSTOLE_REQUIRES(mutex_);
   std::string what() const;
   // Checks the response of a part and returns whether the part is whole. Throws permanent errors.
   bool accept(const http::HttpCall& call, size_t* got);
@@ -39,10 +39,10 @@ class ObjectBlock {
   const uint64_t offset_;
   const size_t size_;
   std::shared_ptr<char[]> bytes_;
-  std::mutex mutex_;  // guards what follows
-  std::unique_ptr<http::HttpCall> call_;
-  bool complete_ = false;
-  std::unique_ptr<Error> error_;
+  Mutex mutex_;
+  std::unique_ptr<http::HttpCall> call_ SYSTOLE_GUARDED_BY(mutex_);
+  bool complete_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Error> error_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // Thread-safe.
@@ -71,14 +71,14 @@ class BlockCache {
     bool unread = false;  // read ahead, not yet needed
     std::list<Key>::iterator use;
   };
-  void make_room(size_t size, bool also_unread);
+  void make_room(size_t size, bool also_unread) SYSTOLE_REQUIRES(mutex_);
 
   const size_t max_bytes_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<Key, Entry> blocks_;
-  std::list<Key> uses_;  // the most recent first
-  size_t bytes_ = 0;
-  size_t peak_ = 0;
+  mutable Mutex mutex_;
+  std::map<Key, Entry> blocks_ SYSTOLE_GUARDED_BY(mutex_);
+  std::list<Key> uses_ SYSTOLE_GUARDED_BY(mutex_);  // the most recent first
+  size_t bytes_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  size_t peak_ SYSTOLE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace systole::buckets

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/bucket_files.h"
 #include "systole/io/wire/crc32c.h"
 
@@ -64,7 +64,7 @@ class ObjectReader final : public RandomAccessFile {
 
   // Returns a block, and reads ahead: to the end of this read, and further if reads are sequential.
   std::shared_ptr<ObjectBlock> needed(uint64_t index, uint64_t last) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto result = block(index, true);
     if (index == latest_) return result;
     const bool sequential =
@@ -92,7 +92,7 @@ class ObjectReader final : public RandomAccessFile {
       cache_.drop({id_, index * options_.block_bytes});
       throw;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!info_.crc32c || index != checked_) return bytes;
     crc_ = crc32c({bytes, block.size()}, crc_);
     ++checked_;
@@ -114,13 +114,13 @@ class ObjectReader final : public RandomAccessFile {
   const ObjectInfo info_;
   const std::string id_;
 
-  mutable std::mutex mutex_;                // guards what follows
-  mutable uint64_t latest_ = ~uint64_t{0};  // the block of the last read
-  mutable uint64_t window_ = 0;             // blocks to read ahead
-  mutable uint64_t ahead_begin_ = 0;        // blocks that were requested ahead
-  mutable uint64_t ahead_end_ = 0;
-  mutable uint64_t checked_ = 0;  // blocks that crc_ covers
-  mutable uint32_t crc_ = 0;
+  mutable Mutex mutex_;
+  mutable uint64_t latest_ SYSTOLE_GUARDED_BY(mutex_) = ~uint64_t{0};  // the block of the last read
+  mutable uint64_t window_ SYSTOLE_GUARDED_BY(mutex_) = 0;             // blocks to read ahead
+  mutable uint64_t ahead_begin_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // blocks that were requested ahead
+  mutable uint64_t ahead_end_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  mutable uint64_t checked_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // blocks that crc_ covers
+  mutable uint32_t crc_ SYSTOLE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

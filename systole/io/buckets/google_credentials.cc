@@ -4,7 +4,8 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/escape.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/base/mutex.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/wire/crypto.h"
 
 namespace systole::buckets {
@@ -195,7 +196,7 @@ GoogleCredentials::Reply GoogleCredentials::request_token() {
         "&refresh_token=" + http::percent_encoded(string_field(file, json, "refresh_token")));
   }
   if (source_->kind == Source::Kind::service_account) {
-    const auto form = [&] {
+    const auto form = [&]() SYSTOLE_REQUIRES(mutex_) {
       return "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" +
              signed_claims();
     };
@@ -221,7 +222,7 @@ GoogleCredentials::Reply GoogleCredentials::request_token() {
 }
 
 std::string GoogleCredentials::token() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!token_.empty() && clock_.now() + kReserve < expires_) return token_;
   if (source_ == nullptr) find_source();
   const auto before = clock_.now();
@@ -232,12 +233,12 @@ std::string GoogleCredentials::token() {
 }
 
 void GoogleCredentials::forget(const std::string& token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (token_ == token) token_.clear();
 }
 
 std::string GoogleCredentials::source() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return source_ == nullptr ? "" : source_->text;
 }
 

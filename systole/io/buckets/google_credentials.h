@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "systole/base/clock.h"
+#include "systole/base/mutex.h"
 #include "systole/io/http/http_client.h"
 #include "systole/io/http/http_retry.h"
 
@@ -38,20 +38,20 @@ class GoogleCredentials {
 
  private:
   struct Reply;
-  void find_source();
-  Reply request_token();
-  Reply exchange(const std::string& form);
-  std::string signed_claims();
+  void find_source() SYSTOLE_REQUIRES(mutex_);
+  Reply request_token() SYSTOLE_REQUIRES(mutex_);
+  Reply exchange(const std::string& form) SYSTOLE_REQUIRES(mutex_);
+  std::string signed_claims() SYSTOLE_REQUIRES(mutex_);
 
   http::HttpClient& client_;
   const http::RetryOptions retries_;
   Clock& clock_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable Mutex mutex_;
   struct Source;
-  std::unique_ptr<Source> source_;
-  std::string token_;
-  std::chrono::system_clock::time_point expires_;
-  std::chrono::seconds skew_{0};  // the server's clock minus this one's
+  std::unique_ptr<Source> source_ SYSTOLE_GUARDED_BY(mutex_);
+  std::string token_ SYSTOLE_GUARDED_BY(mutex_);
+  std::chrono::system_clock::time_point expires_ SYSTOLE_GUARDED_BY(mutex_);
+  std::chrono::seconds skew_ SYSTOLE_GUARDED_BY(mutex_){0};  // the server's clock minus this one's
 };
 
 // Returns the URL of the metadata server, with `path` such as "instance/zone".

@@ -11,6 +11,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/escape.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/block_cache.h"
 
 namespace systole::buckets {
@@ -76,7 +77,7 @@ ObjectLock::ObjectLock(ObjectStore& store, ObjectName name, const ObjectLockOpti
 
 ObjectLock::~ObjectLock() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   stop_.notify_all();
@@ -171,15 +172,16 @@ void ObjectLock::renew() {
     version_ = seen->version;
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken_by_ = seen ? holder_in(seen->text) : "a program that removed it";
   log_error("{}: the lock was taken by {}", path_, taken_by_);
 }
 
 void ObjectLock::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (taken_by_.empty()) {
-    stop_.wait_for(lock, options_.lease / kRenewalsPerLease, [&] { return stopping_; });
+    stop_.wait_for(lock, options_.lease / kRenewalsPerLease,
+                   [&]() SYSTOLE_REQUIRES(mutex_) { return stopping_; });
     if (stopping_) return;
     lock.unlock();
     try {
@@ -192,7 +194,7 @@ void ObjectLock::run() {
 }
 
 void ObjectLock::check() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (taken_by_.empty()) return;
   throw failed_precondition("{}: the lock was lost to {}, expected it to be held by {}", path_,
                             taken_by_, since_);

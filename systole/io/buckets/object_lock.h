@@ -7,14 +7,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "systole/base/clock.h"
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/object_store.h"
 
 namespace systole::buckets {
@@ -68,10 +67,10 @@ class ObjectLock {
   int64_t renewals_ = 0;
   std::string version_;  // of the object as this lock wrote it; "" if it locks nothing
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  std::string taken_by_;  // "" while this lock holds
+  mutable Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  std::string taken_by_ SYSTOLE_GUARDED_BY(mutex_);  // "" while this lock holds
 
   std::thread thread_;
 };

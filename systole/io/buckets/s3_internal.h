@@ -4,8 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/aws_credentials.h"
 #include "systole/io/buckets/s3_store.h"
 #include "systole/io/buckets/xml.h"
@@ -60,9 +60,9 @@ class S3Store final : public ObjectStore {
   Clock& clock_;
   AwsCredentials credentials_;
   std::atomic<bool> conditional_ = true;  // whether the service has conditional writes
-  std::mutex mutex_;                      // guards what follows
-  std::chrono::seconds skew_{0};          // the server's clock minus this one's
-  std::string region_;                    // as the server has corrected it
+  Mutex mutex_;
+  std::chrono::seconds skew_ SYSTOLE_GUARDED_BY(mutex_){0};  // the server's clock minus this one's
+  std::string region_ SYSTOLE_GUARDED_BY(mutex_);            // as the server has corrected it
 };
 
 // Parses a page of a list. Errors: DATA_LOSS for another text; `what` starts the message.

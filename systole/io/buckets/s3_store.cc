@@ -2,6 +2,7 @@
 
 #include "systole/base/environment.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/number_text.h"
 #include "systole/io/buckets/object_names.h"
 #include "systole/io/buckets/s3_internal.h"
@@ -126,7 +127,7 @@ http::HttpRequest S3Store::sign(http::HttpRequest request) {
   std::string region;
   auto now = clock_.now();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     region = region_;
     now += skew_;
   }
@@ -144,7 +145,7 @@ bool S3Store::recover(const http::HttpResponse& response) {
     credentials_.forget(keys);
     return true;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string region = response.header("x-amz-bucket-region");
   if (region.empty()) region = xml_text(response.body, "Region");
   if (!region.empty() && region != region_ && !options_.endpoint.empty()) {

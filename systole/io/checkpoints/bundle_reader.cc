@@ -2,13 +2,14 @@
 #include <cstring>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/base/suggest.h"
 #include "systole/base/thread_pool.h"
 #include "systole/io/checkpoints/bundle_format.h"
+#include "systole/io/checkpoints/slice_copy.h"
 #include "systole/io/checkpoints/table.h"
 #include "systole/io/proto/checkpoint.pb.h"
 #include "systole/io/wire/message.h"
-#include "systole/io/wire/slice_copy.h"
 #include "systole/io/wire/tensor_message.h"
 #include "systole/io/wire/varint.h"
 
@@ -162,8 +163,8 @@ const BundleEntry& BundleReader::entry(std::string_view key) const {
 }
 
 const RandomAccessFile& BundleReader::shard(int index) const {
-  const std::lock_guard lock(mutex_);
-  auto& file = shards_[static_cast<size_t>(index)];
+  const MutexLock lock(mutex_);
+  auto& file = shards_[index];
   if (file != nullptr) return *file;
   try {
     file = file_system_.open(bundle_data_path(prefix_, index, num_shards_));

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 
 namespace systole {
@@ -75,7 +75,7 @@ class BundleReader {
   void verify() const;
 
  private:
-  void read_index();
+  void read_index() SYSTOLE_NO_THREAD_SAFETY_ANALYSIS;  // of the constructor
   void add_entry(const std::string& key, std::string_view bytes);
   const RandomAccessFile& shard(int index) const;
   std::string where(std::string_view key, const BundleEntry& entry) const;
@@ -90,8 +90,8 @@ class BundleReader {
   int num_shards_ = 0;
   std::map<std::string, BundleEntry, std::less<>> entries_;
   std::map<std::string, BundleEntry, std::less<>> parts_;  // by encoded key
-  mutable std::mutex mutex_;                               // guards shards_
-  mutable std::vector<std::unique_ptr<RandomAccessFile>> shards_;
+  mutable Mutex mutex_;                                    // guards shards_
+  mutable std::vector<std::unique_ptr<RandomAccessFile>> shards_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // Writes a bundle of one shard, with the bytes that TensorFlow writes for the same calls. Stores

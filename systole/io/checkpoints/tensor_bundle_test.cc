@@ -10,8 +10,8 @@
 #include "systole/io/checkpoints/bundle_format.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/table.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/testing/golden.h"
 #include "systole/io/wire/ordered_code.h"
 

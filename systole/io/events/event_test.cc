@@ -6,8 +6,8 @@
 
 #include "systole/io/events/event_reader.h"
 #include "systole/io/events/event_writer.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/testing/golden.h"
 
 namespace systole {

@@ -42,7 +42,7 @@ Histogram make_histogram(const Tensor& values) {
     const auto bucket =
         std::min<std::ptrdiff_t>(std::ranges::upper_bound(limits, value) - limits.begin(),
                                  static_cast<std::ptrdiff_t>(limits.size()) - 1);
-    ++counts[static_cast<size_t>(bucket)];
+    ++counts[bucket];
     result.min = std::min(result.min, value);
     result.max = std::max(result.max, value);
     ++result.num;

@@ -9,8 +9,8 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {

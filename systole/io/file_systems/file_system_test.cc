@@ -10,8 +10,8 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/io/file_systems/file_pattern.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {

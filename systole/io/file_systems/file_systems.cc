@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <map>
-#include <shared_mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/bucket_file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {
@@ -22,7 +22,7 @@ class SchemeRegistry {
 
   FileSystem& find(std::string_view path) const {
     const std::string_view scheme = path_scheme(path);
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     const auto found = by_scheme_.find(scheme);
     if (found != by_scheme_.end()) return found->second();
     throw unimplemented("{}: scheme, got '{}://', expected {}", path, scheme, known());
@@ -32,7 +32,7 @@ class SchemeRegistry {
     if (scheme.empty() || path_scheme(scheme + "://") != scheme) {
       throw invalid_argument("file system: scheme, got '{}', expected one such as 'gs'", scheme);
     }
-    const std::lock_guard lock(mutex_);
+    const WriterLock lock(mutex_);
     if (!by_scheme_.emplace(scheme, [&file_system]() -> FileSystem& { return file_system; })
              .second) {
       throw make_error(Code::already_exists,
@@ -49,7 +49,7 @@ class SchemeRegistry {
     return text;
   }
 
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   // Buckets read their settings when the first path names one.
   std::map<std::string, std::function<FileSystem&()>, std::less<>> by_scheme_ = {
       {"", local_file_system},

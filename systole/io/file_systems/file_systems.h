@@ -1,5 +1,5 @@
 // File systems by the scheme of a path: "mem" in "mem://run/model.ckpt-7".
-//   none, file    the local disk (local_file_system.h)
+//   none, file    the local disk (local/)
 //   gs            Google Cloud Storage (buckets/)
 //   s3            Amazon S3 and servers that speak its protocol (buckets/)
 //   mem           the memory of this process (memory_file_system.h), for tests

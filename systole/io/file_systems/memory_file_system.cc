@@ -114,7 +114,7 @@ class MemoryFileSystem::Writer final : public WritableFile {
   }
 
  private:
-  std::unique_lock<std::mutex> begin(std::string_view what) {
+  std::unique_lock<Mutex> begin(std::string_view what) {
     std::unique_lock lock = owner_.lock_observed();
     if (failed_ || closed_) {
       throw failed_precondition("{}: {}, got a file that {}, expected an open one", path_, what,
@@ -150,7 +150,7 @@ MemoryFileSystem::MemoryFileSystem(std::initializer_list<MemoryFile> files) {
 MemoryFileSystem::~MemoryFileSystem() = default;
 
 // Locks the file system, after the observer has seen what changed.
-std::unique_lock<std::mutex> MemoryFileSystem::lock_observed() {
+std::unique_lock<Mutex> MemoryFileSystem::lock_observed() {
   std::unique_lock lock(mutex_);
   if (observer_ == nullptr || observed_changes_ == changes_) return lock;
   observed_changes_ = changes_;
@@ -160,7 +160,7 @@ std::unique_lock<std::mutex> MemoryFileSystem::lock_observed() {
   return lock;
 }
 
-std::unique_lock<std::mutex> MemoryFileSystem::begin(const std::string& path) {
+std::unique_lock<Mutex> MemoryFileSystem::begin(const std::string& path) {
   std::unique_lock lock = lock_observed();
   count(path);
   return lock;

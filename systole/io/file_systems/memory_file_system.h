@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 
 namespace systole {
 
@@ -87,8 +88,8 @@ class MemoryFileSystem final : public FileSystem {
   struct Node;
   using NodePtr = std::shared_ptr<Node>;  // shared with open files, which outlive a removed name
 
-  std::unique_lock<std::mutex> begin(const std::string& path);
-  std::unique_lock<std::mutex> lock_observed();
+  std::unique_lock<Mutex> begin(const std::string& path);
+  std::unique_lock<Mutex> lock_observed();
   void count(const std::string& path);
   void set_entry(const std::string& path, const NodePtr& node);
   void sync_directory(const std::string& path);
@@ -96,7 +97,7 @@ class MemoryFileSystem final : public FileSystem {
   void check_parent(const std::string& path) const;
   bool has_children(const std::string& path) const;
 
-  mutable std::mutex mutex_;  // guards all below and the nodes
+  mutable Mutex mutex_;  // guards all below and the nodes
   std::map<std::string, NodePtr> nodes_;
   Fault fault_;
   int64_t operations_ = 0;

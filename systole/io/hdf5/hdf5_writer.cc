@@ -3,12 +3,12 @@
 #include <hdf5/serial/hdf5.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/io/wire/checksum_trailer.h"
 
 namespace systole {
@@ -27,11 +27,11 @@ class LibraryScope {
   LibraryScope& operator=(const LibraryScope&) = delete;
 
  private:
-  static std::mutex& mutex() {
-    static std::mutex only;
+  static Mutex& mutex() {
+    static Mutex only;
     return only;
   }
-  std::lock_guard<std::mutex> lock_;
+  MutexLock lock_;
   H5E_auto2_t print_ = nullptr;
   void* data_ = nullptr;
 };

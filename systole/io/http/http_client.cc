@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "systole/base/environment.h"
+#include "systole/base/mutex.h"
 #include "systole/io/http/curl_api.h"
 
 namespace systole::http {
@@ -68,16 +67,16 @@ class HttpCall::State {
   std::array<char, CURL_ERROR_SIZE> error{};
   size_t header_bytes = 0;
 
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool done = false;
-  bool cancelled = false;
+  Mutex mutex;
+  CondVar ended;
+  bool done SYSTOLE_GUARDED_BY(mutex) = false;
+  bool cancelled SYSTOLE_GUARDED_BY(mutex) = false;
 
   std::function<void()> wake;  // tells the loop of a cancellation
 
   void finish() {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       done = true;
     }
     ended.notify_all();
@@ -130,13 +129,13 @@ HttpCall::HttpCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
 HttpCall::~HttpCall() { cancel(); }
 
 bool HttpCall::done() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->done;
 }
 
 void HttpCall::cancel() {
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (state_->done || state_->cancelled) return;
     state_->cancelled = true;
   }
@@ -144,8 +143,8 @@ void HttpCall::cancel() {
 }
 
 void HttpCall::wait() const {
-  std::unique_lock lock(state_->mutex);
-  state_->ended.wait(lock, [&] { return state_->done; });
+  MutexLock lock(state_->mutex);
+  state_->ended.wait(lock, [&]() SYSTOLE_REQUIRES(state_->mutex) { return state_->done; });
 }
 
 const HttpResponse& HttpCall::response() const { return state_->response; }
@@ -181,7 +180,7 @@ class HttpClient::Loop {
 
   ~Loop() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
     wake();
@@ -195,7 +194,7 @@ class HttpClient::Loop {
 
   void add(std::shared_ptr<State> state) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       waiting_.push_back(std::move(state));
     }
     wake();
@@ -205,7 +204,7 @@ class HttpClient::Loop {
 
  private:
   static bool is_cancelled(State& state) {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     return state.cancelled;
   }
 
@@ -230,7 +229,7 @@ class HttpClient::Loop {
     std::vector<std::shared_ptr<State>> cancelled;
     bool stop = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stop = stopping_;
       std::erase_if(waiting_, [&](const std::shared_ptr<State>& state) {
         if (!stop && !is_cancelled(*state)) return false;
@@ -401,9 +400,9 @@ class HttpClient::Loop {
   std::map<CURL*, std::shared_ptr<State>> running_;
   std::vector<std::shared_ptr<State>> starting_;
 
-  std::mutex mutex_;  // guards what follows
-  std::deque<std::shared_ptr<State>> waiting_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  std::deque<std::shared_ptr<State>> waiting_ SYSTOLE_GUARDED_BY(mutex_);
+  bool stopping_ SYSTOLE_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;
 };

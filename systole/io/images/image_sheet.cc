@@ -43,7 +43,7 @@ void ImageSheet::add(const Tensor& image) {
           }
         }
         const int64_t at = ((top + y) * pixels_.dim(1) + left + x) * 3 + c;
-        to[static_cast<size_t>(at)] = static_cast<uint8_t>(sum / ((y1 - y0) * (x1 - x0)));
+        to[at] = static_cast<uint8_t>(sum / ((y1 - y0) * (x1 - x0)));
       }
     }
   }

@@ -23,8 +23,7 @@ Tensor gradient(int64_t height, int64_t width, int64_t channels, DType dtype = D
   for (int64_t y = 0, i = 0; y < height; ++y) {
     for (int64_t x = 0; x < width; ++x) {
       for (int64_t c = 0; c < channels; ++c, ++i) {
-        out[static_cast<size_t>(i)] =
-            static_cast<int32_t>(10 + (x * 3 + y * (c + 1)) % 200) * scale;
+        out[i] = static_cast<int32_t>(10 + (x * 3 + y * (c + 1)) % 200) * scale;
       }
     }
   }

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/records/tfrecord.h"
 #include "systole/io/testing/golden.h"
 #include "systole/io/wire/wire.h"

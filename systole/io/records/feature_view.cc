@@ -29,7 +29,7 @@ struct Sink {
   int64_t count = 0;
 
   void operator()(T value) {
-    if (static_cast<size_t>(count) < out.size()) out[static_cast<size_t>(count)] = value;
+    if (static_cast<size_t>(count) < out.size()) out[count] = value;
     ++count;
   }
   std::span<T> room() const { return out.subspan(std::min<size_t>(out.size(), count)); }

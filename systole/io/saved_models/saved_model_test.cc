@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/proto/meta_graph.pb.h"
 #include "systole/io/testing/golden.h"
 #include "systole/io/wire/message.h"

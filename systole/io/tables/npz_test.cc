@@ -5,8 +5,8 @@
 
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/tables/npy.h"
 #include "systole/io/tables/pickle.h"
 #include "systole/io/testing/archive_builder.h"

@@ -92,7 +92,7 @@ class PickleParser {
   void extend(PickleKind kind, std::span<const PickleValue> items) {
     const PickleValue container = pop();
     if (container.kind != kind) fail("items of something else");
-    auto& all = out_.nodes_[static_cast<size_t>(container.integer)].items;
+    auto& all = out_.nodes_[container.integer].items;
     all.insert(all.end(), items.begin(), items.end());
     push(container);
   }

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/io/http/http_client.h"
 #include "systole/io/wire/crc32c.h"
 #include "systole/io/wire/crypto.h"
@@ -82,7 +83,7 @@ GcsServer::GcsServer(GcsServerOptions options) : options_(options) {
       ServerResponse response = other_api(request);
       if (response.status != 0) return response;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return handle(request);
   });
 }
@@ -90,12 +91,12 @@ GcsServer::GcsServer(GcsServerOptions options) : options_(options) {
 GcsServer::~GcsServer() { http_.reset(); }
 
 void GcsServer::put(const std::string& bucket, const std::string& key, std::string contents) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   finish(bucket, key, "", std::move(contents));
 }
 
 std::map<std::string, std::string> GcsServer::contents(const std::string& bucket) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::map<std::string, std::string> result;
   const auto found = buckets_.find(bucket);
   if (found == buckets_.end()) return result;
@@ -384,7 +385,7 @@ void GcsServer::write_key_file(const std::string& path) {
                      {"client_email", "robot@project.iam.gserviceaccount.com"},
                      {"token_uri", url() + "/token"}};
   std::ofstream(path) << json.dump(2);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   public_key_ = text_of(false);
 }
 

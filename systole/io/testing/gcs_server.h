@@ -5,9 +5,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "systole/base/mutex.h"
 #include "systole/io/testing/http_server.h"
 
 namespace systole::testing {
@@ -55,31 +55,34 @@ class GcsServer {
   };
   using Bucket = std::map<std::string, Object>;
 
-  ServerResponse handle(const ServerRequest& request);
-  ServerResponse token(const ServerRequest& request);
-  ServerResponse metadata(const ServerRequest& request);
+  ServerResponse handle(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
+  ServerResponse token(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
+  ServerResponse metadata(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
   ServerResponse list(const ServerRequest& request, const Bucket& bucket) const;
   ServerResponse object(const ServerRequest& request, const std::string& bucket,
-                        const std::string& key);
+                        const std::string& key) SYSTOLE_REQUIRES(mutex_);
   ServerResponse compose(const ServerRequest& request, const std::string& bucket,
-                         const std::string& key);
+                         const std::string& key) SYSTOLE_REQUIRES(mutex_);
   ServerResponse rewrite(const ServerRequest& request, const std::string& bucket,
-                         const std::string& key, const std::string& target);
-  ServerResponse upload(const ServerRequest& request, const std::string& bucket);
-  ServerResponse session(const ServerRequest& request);
+                         const std::string& key, const std::string& target)
+      SYSTOLE_REQUIRES(mutex_);
+  ServerResponse upload(const ServerRequest& request, const std::string& bucket)
+      SYSTOLE_REQUIRES(mutex_);
+  ServerResponse session(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
   ServerResponse finish(const std::string& bucket, const std::string& key,
-                        const std::string& precondition, std::string bytes);
-  bool verify_claims(const std::string& assertion, std::string* why) const;
+                        const std::string& precondition, std::string bytes)
+      SYSTOLE_REQUIRES(mutex_);
+  bool verify_claims(const std::string& assertion, std::string* why) const SYSTOLE_REQUIRES(mutex_);
 
   const GcsServerOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<std::string, Bucket> buckets_;
-  std::map<std::string, Session> sessions_;
-  std::map<std::string, int> tokens_;  // uses left
-  std::map<std::string, int> rewrites_;
-  std::string public_key_;
-  int64_t generation_ = 1000;
-  int issued_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, Bucket> buckets_ SYSTOLE_GUARDED_BY(mutex_);
+  std::map<std::string, Session> sessions_ SYSTOLE_GUARDED_BY(mutex_);
+  std::map<std::string, int> tokens_ SYSTOLE_GUARDED_BY(mutex_);  // uses left
+  std::map<std::string, int> rewrites_ SYSTOLE_GUARDED_BY(mutex_);
+  std::string public_key_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t generation_ SYSTOLE_GUARDED_BY(mutex_) = 1000;
+  int issued_ SYSTOLE_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<HttpServer> http_;
 };
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <complex>
 #include <map>
-#include <mutex>
 
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/base/mutex.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::testing {
 
@@ -22,10 +22,10 @@ const GoldenFolder& GoldenFolder::shared() {
 bool GoldenFolder::exists() const { return local_file_system().exists(path("expected.json")); }
 
 const nlohmann::json& GoldenFolder::expected(const std::string& kind) const {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<std::string, nlohmann::json> files;
   static const nlohmann::json none = nlohmann::json::object();
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   auto found = files.find(folder_);
   if (found == files.end()) {
     const std::string text = read_file(local_file_system(), path("expected.json"));

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/io/http/http_client.h"
 
 namespace systole::testing {
@@ -56,9 +57,9 @@ class HttpServer::Impl {
 
   int port() const { return port_; }
 
-  std::mutex mutex;  // guards what follows
-  std::vector<ServerFault> faults;
-  std::vector<std::string> log;
+  Mutex mutex;
+  std::vector<ServerFault> faults SYSTOLE_GUARDED_BY(mutex);
+  std::vector<std::string> log SYSTOLE_GUARDED_BY(mutex);
 
  private:
   static ServerRequest converted(const httplib::Request& request) {
@@ -85,7 +86,7 @@ class HttpServer::Impl {
   }
 
   std::optional<ServerFault> next_fault(const std::string& line) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     log.push_back(line);
     for (ServerFault& fault : faults) {
       if (fault.count == 0 || line.find(fault.match) == std::string::npos) continue;
@@ -150,28 +151,28 @@ HttpServer::~HttpServer() = default;
 std::string HttpServer::host() const { return "127.0.0.1:" + std::to_string(impl_->port()); }
 
 void HttpServer::inject(ServerFault fault) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->faults.push_back(std::move(fault));
 }
 
 void HttpServer::clear_faults() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->faults.clear();
 }
 
 std::vector<std::string> HttpServer::log() const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->log;
 }
 
 int HttpServer::count(const std::string& match) const {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return static_cast<int>(std::ranges::count_if(
       impl_->log, [&](const std::string& line) { return line.find(match) != std::string::npos; }));
 }
 
 void HttpServer::clear_log() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->log.clear();
 }
 

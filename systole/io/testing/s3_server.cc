@@ -6,6 +6,7 @@
 #include <ctime>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/io/buckets/xml.h"
 #include "systole/io/http/http_client.h"
 #include "systole/io/wire/crypto.h"
@@ -82,7 +83,7 @@ std::string canonical_request(const ServerRequest& request) {
 S3Server::S3Server(S3ServerOptions options) : options_(std::move(options)) {
   buckets_["bucket"];
   http_ = std::make_unique<HttpServer>([this](const ServerRequest& request) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ServerResponse response = check_signature(request);
     if (response.status == 0) response = handle(request);
     response.headers["Date"] =
@@ -95,14 +96,14 @@ S3Server::S3Server(S3ServerOptions options) : options_(std::move(options)) {
 S3Server::~S3Server() { http_.reset(); }
 
 void S3Server::put(const std::string& bucket, const std::string& key, std::string contents) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::string etag = "\"" + crypto::hex_text(crypto::md5(contents)) + "\"";
   buckets_[bucket][key] = {std::make_shared<const std::string>(std::move(contents)), etag,
                            std::time(nullptr)};
 }
 
 std::map<std::string, std::string> S3Server::contents(const std::string& bucket) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::map<std::string, std::string> result;
   const auto found = buckets_.find(bucket);
   if (found == buckets_.end()) return result;
@@ -111,12 +112,12 @@ std::map<std::string, std::string> S3Server::contents(const std::string& bucket)
 }
 
 size_t S3Server::open_uploads() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uploads_.size();
 }
 
 void S3Server::require_token(const std::string& token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   options_.session_token = token;
 }
 

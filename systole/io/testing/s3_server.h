@@ -5,9 +5,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "systole/base/mutex.h"
 #include "systole/io/testing/http_server.h"
 
 namespace systole::testing {
@@ -54,7 +54,7 @@ class S3Server {
   };
   using Bucket = std::map<std::string, Object>;
 
-  ServerResponse handle(const ServerRequest& request);
+  ServerResponse handle(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
   // Returns the error of a wrong signature, or status 0.
   ServerResponse check_signature(const ServerRequest& request) const;
   ServerResponse list(const ServerRequest& request, const std::string& name,
@@ -63,17 +63,19 @@ class S3Server {
   // Returns the error of a write whose If-Match or If-None-Match does not hold, or status 0.
   ServerResponse check_conditions(const ServerRequest& request, const Bucket& bucket,
                                   const std::string& key) const;
-  ServerResponse put_object(const ServerRequest& request, Bucket& bucket, const std::string& key);
-  ServerResponse put_part(const ServerRequest& request);
-  ServerResponse complete(const ServerRequest& request);
+  ServerResponse put_object(const ServerRequest& request, Bucket& bucket, const std::string& key)
+      SYSTOLE_REQUIRES(mutex_);
+  ServerResponse put_part(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
+  ServerResponse complete(const ServerRequest& request) SYSTOLE_REQUIRES(mutex_);
   // Finds what x-amz-copy-source names. Returns null and sets `error` if its conditions fail.
-  const Object* copy_source(const ServerRequest& request, ServerResponse* error) const;
+  const Object* copy_source(const ServerRequest& request, ServerResponse* error) const
+      SYSTOLE_REQUIRES(mutex_);
 
   S3ServerOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<std::string, Bucket> buckets_;
-  std::map<std::string, Upload> uploads_;
-  int issued_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, Bucket> buckets_ SYSTOLE_GUARDED_BY(mutex_);
+  std::map<std::string, Upload> uploads_ SYSTOLE_GUARDED_BY(mutex_);
+  int issued_ SYSTOLE_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<HttpServer> http_;
 };
 

@@ -58,7 +58,7 @@ void fill_complex(std::string_view what, const Field& values, Tensor& out) {
   struct View {
     const std::vector<std::complex<Real>>& pairs;
     size_t size() const { return pairs.size(); }
-    std::complex<Real> operator[](int i) const { return pairs[static_cast<size_t>(i)]; }
+    std::complex<Real> operator[](int i) const { return pairs[i]; }
   };
   fill<std::complex<Real>>(what, View{pairs}, out, [](std::complex<Real> v) { return v; });
 }

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/io/archives/archive_reader.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/datasets/python2_dict.h"
@@ -59,8 +58,9 @@ class TextQueue {
  public:
   // Returns false if nobody wants more.
   bool put(ReviewText text) {
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, [&] { return texts_.size() < kMaxTextsAhead || closed_; });
+    MutexLock lock(mutex_);
+    room_.wait(
+        lock, [&]() SYSTOLE_REQUIRES(mutex_) { return texts_.size() < kMaxTextsAhead || closed_; });
     if (closed_) return false;
     texts_.push_back(std::move(text));
     filled_.notify_one();
@@ -68,14 +68,14 @@ class TextQueue {
   }
   // Takes all texts there are; none at the end. Errors: that of the reader.
   std::deque<ReviewText> take() {
-    std::unique_lock lock(mutex_);
-    filled_.wait(lock, [&] { return !texts_.empty() || closed_; });
+    MutexLock lock(mutex_);
+    filled_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return !texts_.empty() || closed_; });
     if (texts_.empty() && error_ != nullptr) std::rethrow_exception(error_);
     room_.notify_one();
     return std::exchange(texts_, {});
   }
   void close(std::exception_ptr error = nullptr) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     error_ = std::move(error);
     filled_.notify_one();
@@ -83,12 +83,12 @@ class TextQueue {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable filled_;
-  std::condition_variable room_;
-  std::deque<ReviewText> texts_;
-  std::exception_ptr error_;
-  bool closed_ = false;
+  Mutex mutex_;
+  CondVar filled_;
+  CondVar room_;
+  std::deque<ReviewText> texts_ SYSTOLE_GUARDED_BY(mutex_);
+  std::exception_ptr error_ SYSTOLE_GUARDED_BY(mutex_);
+  bool closed_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 void read_folder(const std::string& folder, TextQueue& queue) {
@@ -167,11 +167,10 @@ std::vector<int32_t> ranks_of(const std::vector<Review>& reviews,
     }
   }
   std::vector<int32_t> order = dict.values();
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](int32_t word) { return counts[static_cast<size_t>(word)]; });
+  std::ranges::stable_sort(order, std::greater(), [&](int32_t word) { return counts[word]; });
   std::vector<int32_t> ranks(words.size(), kUnranked);
   for (size_t i = 0; i < order.size(); ++i) {
-    ranks[static_cast<size_t>(order[i])] = static_cast<int32_t>(i) + 1;
+    ranks[order[i]] = static_cast<int32_t>(i) + 1;
   }
   return ranks;
 }
@@ -225,7 +224,7 @@ AclImdb read_acl_imdb(const std::string& path) {
   for (Review& review : reviews) {
     std::vector<int32_t> words;
     for (const int32_t word : review.words) {
-      const int32_t rank = ranks[static_cast<size_t>(word)];
+      const int32_t rank = ranks[word];
       if (rank != kUnranked) words.push_back(rank);
     }
     LabelledLists& part = review.train ? result.train : result.test;

@@ -81,11 +81,11 @@ Lists expected_lists(const imdb::LoadOptions& o, std::vector<int64_t>& labels) {
   const auto train = random.permutation(5);
   const auto test = random.permutation(3);
   for (const int64_t i : train) {
-    lists.push_back(kTrain[static_cast<size_t>(i)]);
+    lists.push_back(kTrain[i]);
     labels.push_back(1 - i % 2);
   }
   for (const int64_t i : test) {
-    lists.push_back(kTest[static_cast<size_t>(i)]);
+    lists.push_back(kTest[i]);
     labels.push_back(i == 0 ? 0 : 1);
   }
   for (auto& list : lists) {
@@ -200,7 +200,7 @@ TEST(DataSetsTest, Python2DictOrder) {
                                           "was", "as",  "for", "with", "movie", "but"};
   for (size_t i = 0; i < words.size(); ++i) dict.add(words[i], static_cast<int32_t>(i));
   std::vector<std::string> order;
-  for (const int32_t i : dict.values()) order.push_back(words[static_cast<size_t>(i)]);
+  for (const int32_t i : dict.values()) order.push_back(words[i]);
   EXPECT_THAT(order, ElementsAre("and", "a", "for", "that", "i", "of", "is", "this", "it", "but",
                                  "to", "as", "br", "in", "movie", "the", "was", "with"));
 }
@@ -266,7 +266,7 @@ TEST(DataSetsTest, Reuters) {
   const TempFolder folder;
   const Lists texts = {{1}, {2, 2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}};
   Tensor topics(DType::s64, {10});
-  for (int64_t i = 0; i < 10; ++i) topics.data<int64_t>()[static_cast<size_t>(i)] = 30 + i;
+  for (int64_t i = 0; i < 10; ++i) topics.data<int64_t>()[i] = 30 + i;
   put_file(folder / "reuters.npz", testing::zip_of({{"x.npy", testing::npy_of_lists(texts)},
                                                     {"y.npy", testing::npy_of(topics)}}));
   const auto [train, test] =
@@ -356,7 +356,7 @@ void check_cifar(const DataSet& set, int64_t train, int first_label) {
     const auto at = static_cast<size_t>(i * 3072);
     EXPECT_THAT(pixels.subspan(at, 3), ElementsAre(10 + i, 20 + i, 30 + i));
     EXPECT_THAT(pixels.subspan(at + 3069, 3), ElementsAre(10 + i, 20 + i, 30 + i));
-    EXPECT_EQ(set.train.y.data<uint8_t>()[static_cast<size_t>(i)], first_label + i);
+    EXPECT_EQ(set.train.y.data<uint8_t>()[i], first_label + i);
   }
   EXPECT_EQ(set.test.x.dim(0), 1);
 }

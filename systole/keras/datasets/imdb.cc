@@ -1,7 +1,6 @@
 #include "systole/keras/datasets/imdb.h"
 
-#include <mutex>
-
+#include "systole/base/mutex.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/tables/npz.h"
 #include "systole/keras/datasets/acl_imdb.h"
@@ -31,10 +30,10 @@ const std::vector<std::string>& acl_names() {
 
 // The words of the reviews that were read last: get_word_index() follows load_data() as a rule.
 struct LastWords {
-  std::mutex mutex;
-  std::string path;
-  int64_t modified_ns = 0;
-  std::vector<std::string> words;
+  Mutex mutex;
+  std::string path SYSTOLE_GUARDED_BY(mutex);
+  int64_t modified_ns SYSTOLE_GUARDED_BY(mutex) = 0;
+  std::vector<std::string> words SYSTOLE_GUARDED_BY(mutex);
 };
 LastWords& last_words() {
   static LastWords last;
@@ -46,7 +45,7 @@ int64_t modified(const std::string& path) { return default_file_system().stat(pa
 AclImdb read_reviews_of(const std::string& path) {
   AclImdb reviews = read_acl_imdb(path);
   LastWords& last = last_words();
-  const std::lock_guard lock(last.mutex);
+  const MutexLock lock(last.mutex);
   last.path = path;
   last.modified_ns = modified(path);
   last.words = reviews.words;
@@ -102,7 +101,7 @@ WordIndex get_word_index(const WordIndexOptions& options) {
   if (path.ends_with(".json")) return read_word_index(path);
   {
     LastWords& last = last_words();
-    const std::lock_guard lock(last.mutex);
+    const MutexLock lock(last.mutex);
     if (last.path == path && last.modified_ns == modified(path)) return index_of_words(last.words);
   }
   return index_of_words(read_reviews_of(path).words);

@@ -60,8 +60,8 @@ void shuffle_lists(LabelledLists& lists, NumpyRandom& random) {
   shuffled.x.reserve(lists.x.size());
   shuffled.y.reserve(lists.y.size());
   for (const int64_t i : random.permutation(static_cast<int64_t>(lists.x.size()))) {
-    shuffled.x.push_back(std::move(lists.x[static_cast<size_t>(i)]));
-    shuffled.y.push_back(lists.y[static_cast<size_t>(i)]);
+    shuffled.x.push_back(std::move(lists.x[i]));
+    shuffled.y.push_back(lists.y[i]);
   }
   lists = std::move(shuffled);
 }
@@ -100,11 +100,9 @@ std::string decode_words(const std::vector<int32_t>& sequence, const WordIndex& 
   std::vector<const std::string*> words(static_cast<size_t>(largest) + 1);
   for (const auto& [word, rank] : word_index) {
     const int64_t number = int64_t{rank} + index_from;
-    if (number >= 0 && number <= largest) words[static_cast<size_t>(number)] = &word;
+    if (number >= 0 && number <= largest) words[number] = &word;
   }
-  return joined(sequence, [&](int32_t number) {
-    return number < 0 ? nullptr : words[static_cast<size_t>(number)];
-  });
+  return joined(sequence, [&](int32_t number) { return number < 0 ? nullptr : words[number]; });
 }
 
 std::string decode_words(const std::vector<int32_t>& sequence, const ReverseWordIndex& words,

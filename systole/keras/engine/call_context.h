@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/keras/engine/weight.h"
 
 namespace systole::keras {

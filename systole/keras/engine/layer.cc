@@ -8,7 +8,7 @@
 #include "systole/base/error.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/engine/seed.h"
 #include "systole/train/example_mask.h"

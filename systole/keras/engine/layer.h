@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/engine/call_context.h"
 #include "systole/keras/engine/json.h"
 #include "systole/keras/engine/weight.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "systole/base/random.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/engine/layer.h"
 
 namespace systole::keras {

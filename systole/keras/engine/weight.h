@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/api/initializers.h"
+#include "systole/graph/functions/initializers.h"
 
 namespace systole::keras {
 

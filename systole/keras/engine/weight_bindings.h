@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/keras/engine/weight.h"
 #include "systole/session/session.h"
 

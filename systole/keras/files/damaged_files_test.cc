@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/io/wire/checksum_trailer.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/hdf5/hdf5_reader.h"
 #include "systole/io/testing/golden.h"

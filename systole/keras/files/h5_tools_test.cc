@@ -10,8 +10,8 @@
 
 #include "systole/base/random.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/api/graph.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/graph/core/graph.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {

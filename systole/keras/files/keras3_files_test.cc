@@ -8,7 +8,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/archives/archive_reader.h"
 #include "systole/io/archives/zip_writer.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -37,7 +37,7 @@ class Keras3FilesTest : public ::testing::Test {
 Tensor ramp(const Shape& shape) {
   Tensor x(DType::f32, shape);
   for (int64_t i = 0; i < x.num_elements(); ++i) {
-    x.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 7) / 4 - 0.5F;
+    x.data<float>()[i] = static_cast<float>(i % 7) / 4 - 0.5F;
   }
   return x;
 }

@@ -9,8 +9,8 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -51,7 +51,7 @@ Sequential plain_model() {
 Tensor sample_inputs(int64_t rows) {
   Tensor x(DType::f32, {rows, 2});
   for (int64_t i = 0; i < 2 * rows; ++i) {
-    x.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 7) - 3;
+    x.data<float>()[i] = static_cast<float>(i % 7) - 3;
   }
   return x;
 }
@@ -59,7 +59,7 @@ Tensor sample_inputs(int64_t rows) {
 Tensor sample_targets(const Tensor& x) {
   Tensor y(DType::f32, {x.dim(0), 1});
   for (int64_t i = 0; i < x.dim(0); ++i) {
-    y.data<float>()[static_cast<size_t>(i)] = x.data<float>()[static_cast<size_t>(2 * i)] * 0.5F;
+    y.data<float>()[i] = x.data<float>()[2 * i] * 0.5F;
   }
   return y;
 }

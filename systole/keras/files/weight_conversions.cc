@@ -69,7 +69,7 @@ Tensor rotated(const Tensor& kernel) {
   return gathered(kernel, shape, [&](const std::vector<int64_t>& index) {
     int64_t at = 0;
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      const int64_t i = index[static_cast<size_t>(axis)];
+      const int64_t i = index[axis];
       at = at * shape[axis] + (axis < spatial ? shape[axis] - 1 - i : i);
     }
     return at;
@@ -229,7 +229,7 @@ Tensor transposed(const Tensor& array, const std::vector<int>& axes) {
   return gathered(array, Shape(std::move(dims)), [&](const std::vector<int64_t>& index) {
     int64_t at = 0;
     for (size_t i = 0; i < axes.size(); ++i) {
-      at += index[i] * strides[static_cast<size_t>(axes[i])];
+      at += index[i] * strides[axes[i]];
     }
     return at;
   });

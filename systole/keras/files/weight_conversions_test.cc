@@ -22,7 +22,7 @@ float at(const Tensor& t, std::vector<int64_t> index) {
   for (size_t axis = 0; axis < index.size(); ++axis) {
     offset = offset * t.dim(static_cast<int>(axis)) + index[axis];
   }
-  return t.data<float>()[static_cast<size_t>(offset)];
+  return t.data<float>()[offset];
 }
 
 TEST(WeightConversionsTest, Keras1LstmJoinsGatesInOurOrder) {
@@ -38,7 +38,7 @@ TEST(WeightConversionsTest, Keras1LstmJoinsGatesInOurOrder) {
   EXPECT_EQ(got[0].shape(), (Shape{3, 8}));
   const std::vector<int> gates = {0, 2, 1, 3};  // i, f, c, o
   for (int64_t column = 0; column < 8; ++column) {
-    const auto gate = static_cast<float>(gates[static_cast<size_t>(column / kUnits)]);
+    const auto gate = static_cast<float>(gates[column / kUnits]);
     EXPECT_EQ(at(got[0], {2, column}), 10 * gate + 1);
     EXPECT_EQ(at(got[1], {1, column}), 10 * gate + 2);
     EXPECT_EQ(at(got[2], {column}), 10 * gate + 3);

@@ -58,7 +58,7 @@ TEST(AdvancedActivationsTest, SoftmaxAlongAnAxis) {
       for (int64_t i = 0; i < 3; ++i) sum += std::exp(x.as_double((n * 3 + i) * 4 + j));
       for (int64_t i = 0; i < 3; ++i) {
         const int64_t at = (n * 3 + i) * 4 + j;
-        expected[static_cast<size_t>(at)] = std::exp(x.as_double(at)) / sum;
+        expected[at] = std::exp(x.as_double(at)) / sum;
       }
     }
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
 #include "systole/keras/engine/fields.h"
 
 namespace systole::keras {

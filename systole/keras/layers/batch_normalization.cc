@@ -3,8 +3,8 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 #include "systole/train/example_mask.h"
@@ -95,7 +95,7 @@ class BatchNormalizationLayer : public LayerOf<BatchNormalizationLayer, BatchNor
         throw invalid_argument("Input has undefined `axis` dimension. Input shape: {}",
                                sizes_text(shape));
       }
-      along_[static_cast<size_t>(axis)] = size;
+      along_[axis] = size;
       input_specs_[0].axes.emplace_back(static_cast<int>(axis), size);
       features_ *= size;
     }

@@ -28,7 +28,7 @@ void refuse_strides_with_dilation(std::string_view layer, const Sizes& strides,
 Output padded_causally(const SpatialAxes& axes, const Output& x, int64_t window) {
   if (window == 1) return x;
   std::vector<std::pair<int64_t, int64_t>> paddings(3);
-  paddings[static_cast<size_t>(axes.spatial(0))].first = window - 1;
+  paddings[axes.spatial(0)].first = window - 1;
   return pad(x, paddings);
 }
 

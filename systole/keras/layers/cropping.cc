@@ -29,12 +29,12 @@ class CroppingLayer : public LayerOf<CroppingLayer<kRank>, CroppingOptions<kRank
     std::vector<int64_t> end(kRank + 2, 0);
     int64_t to_the_end = (int64_t{1} << (kRank + 2)) - 1;
     for (int i = 0; i < kRank; ++i) {
-      const Edge& edge = this->options_.cropping.axes[static_cast<size_t>(i)];
+      const Edge& edge = this->options_.cropping.axes[i];
       const int axis = axes.spatial(i);
       check_something_is_left(x.shape(), axis, edge);
-      begin[static_cast<size_t>(axis)] = edge.low;
+      begin[axis] = edge.low;
       if (edge.high == 0) continue;
-      end[static_cast<size_t>(axis)] = -edge.high;
+      end[axis] = -edge.high;
       to_the_end &= ~(int64_t{1} << axis);
     }
     return {strided_slice(x, begin, end, {.end_mask = to_the_end})};

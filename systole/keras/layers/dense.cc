@@ -1,7 +1,7 @@
-#include "systole/graph/api/array_functions.h"
-#include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/math_functions.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/core.h"
 

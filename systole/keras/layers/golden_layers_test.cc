@@ -207,12 +207,12 @@ void check_constrained_step(const Model& constrained, const Model& plain, const 
   for (int64_t c = 0; c < columns; ++c) {
     double squares = 0;
     for (int64_t r = 0; r < rows; ++r) {
-      const auto v = static_cast<double>(w[static_cast<size_t>(r * columns + c)]);
+      const auto v = static_cast<double>(w[r * columns + c]);
       squares += v * v;
     }
     const double norm = std::sqrt(squares);
     for (int64_t r = 0; r < rows; ++r) {
-      float& v = w[static_cast<size_t>(r * columns + c)];
+      float& v = w[r * columns + c];
       if (constraint.at("class_name") == "NonNeg") {
         v = std::max(v, 0.0F);
       } else {

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/layers/normalization.h"
 
@@ -43,7 +43,7 @@ class LayerNormalizationLayer : public LayerOf<LayerNormalizationLayer, LayerNor
             name(), axis, sizes_text(shape));
       }
       sizes.push_back(size);
-      along_[static_cast<size_t>(axis)] = size;
+      along_[axis] = size;
       input_specs_[0].axes.emplace_back(static_cast<int>(axis), size);
     }
     if (options_.scale) {

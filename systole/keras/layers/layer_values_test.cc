@@ -44,7 +44,7 @@ void set_masked_steps(Tensor& x, const std::vector<std::vector<double>>& mask, f
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     const auto b = static_cast<size_t>(i / step / x.dim(1));
     const auto t = static_cast<size_t>(i / step % x.dim(1));
-    if (mask[b][t] == 0) x.data<float>()[static_cast<size_t>(i)] = value;
+    if (mask[b][t] == 0) x.data<float>()[i] = value;
   }
 }
 

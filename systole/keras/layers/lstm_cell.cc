@@ -1,8 +1,8 @@
 #include "systole/keras/layers/lstm_cell.h"
 
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/functions/array_functions.h"
 
 namespace systole::keras::layers {
 

@@ -35,19 +35,18 @@ FeatureMoments moments_by(const Tensor& x, const std::vector<int>& axes) {
     std::vector<int64_t> index(static_cast<size_t>(x.rank()));
     int64_t rest = i;
     for (int axis = x.rank() - 1; axis >= 0; --axis) {
-      index[static_cast<size_t>(axis)] = rest % x.dim(axis);
+      index[axis] = rest % x.dim(axis);
       rest /= x.dim(axis);
     }
     size_t feature = 0;
     for (const int axis : axes) {
-      feature = feature * static_cast<size_t>(x.dim(axis)) +
-                static_cast<size_t>(index[static_cast<size_t>(axis)]);
+      feature = feature * static_cast<size_t>(x.dim(axis)) + static_cast<size_t>(index[axis]);
     }
     m.feature.push_back(feature);
     m.mean[feature] += x.as_double(i) / m.count;
   }
   for (int64_t i = 0; i < x.num_elements(); ++i) {
-    const size_t f = m.feature[static_cast<size_t>(i)];
+    const size_t f = m.feature[i];
     m.variance[f] += std::pow(x.as_double(i) - m.mean[f], 2) / m.count;
   }
   return m;
@@ -85,7 +84,7 @@ TEST(BatchNormalizationTest, UsesMovingAveragesWhenNotTraining) {
     const FeatureMoments m = moments_by(x, row.axes);
     std::vector<double> expected;
     for (int64_t i = 0; i < x.num_elements(); ++i) {
-      const auto f = static_cast<int64_t>(m.feature[static_cast<size_t>(i)]);
+      const auto f = static_cast<int64_t>(m.feature[i]);
       expected.push_back(weights[0].as_double(f) * (x.as_double(i) - weights[2].as_double(f)) /
                              std::sqrt(weights[3].as_double(f) + 0.01) +
                          weights[1].as_double(f));
@@ -102,7 +101,7 @@ TEST(BatchNormalizationTest, TrainsWithTheBatchAndMovesItsAverages) {
     const FeatureMoments m = moments_by(x, row.axes);
     std::vector<double> expected;
     for (int64_t i = 0; i < x.num_elements(); ++i) {
-      const size_t f = m.feature[static_cast<size_t>(i)];
+      const size_t f = m.feature[i];
       expected.push_back((x.as_double(i) - m.mean[f]) / std::sqrt(m.variance[f] + 1e-3));
     }
     expect_all_near(result_of(layer, x, /*training=*/true), expected, 1e-5);
@@ -265,8 +264,8 @@ TEST(LayerNormalizationTest, NormalizesEachExample) {
     const FeatureMoments parameters = moments_by(x, row.summed);
     std::vector<double> expected;
     for (int64_t i = 0; i < x.num_elements(); ++i) {
-      const size_t f = m.feature[static_cast<size_t>(i)];
-      const auto p = static_cast<int64_t>(parameters.feature[static_cast<size_t>(i)]);
+      const size_t f = m.feature[i];
+      const auto p = static_cast<int64_t>(parameters.feature[i]);
       expected.push_back((x.as_double(i) - m.mean[f]) / std::sqrt(m.variance[f] + 1e-3) *
                              weights[0].as_double(p) +
                          weights[1].as_double(p));

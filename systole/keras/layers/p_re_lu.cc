@@ -26,7 +26,7 @@ class PReluLayer : public LayerOf<PReluLayer, PReLUOptions> {
         throw invalid_argument("{}: shared_axes, got {}, expected axes from 1 to {}", name(), axis,
                                shape.rank() - 1);
       }
-      sizes[static_cast<size_t>(axis - 1)] = 1;
+      sizes[axis - 1] = 1;
     }
     input_specs_ = {{.ndim = shape.rank()}};
     for (size_t i = 0; i < sizes.size(); ++i) {

@@ -49,7 +49,7 @@ void check_resizing(const std::string& name, Json config, int rank, const Grid& 
 // Sizes of `rank` axes and a batch of them.
 Grid small_grid(int rank) {
   Place size = {3, 4, 5};
-  for (int i = 0; i < 3 - rank; ++i) size[static_cast<size_t>(i)] = 1;
+  for (int i = 0; i < 3 - rank; ++i) size[i] = 1;
   return grid_of(noise({2, size[0], size[1], size[2], 3}, 5), false);
 }
 

@@ -101,7 +101,7 @@ TEST(PoolingTest, UnknownSizes) {
 TEST(PoolingTest, MasksOfSequences) {
   Tensor x = noise({3, 4, 2}, 3);
   for (const int64_t masked : {1, 2, 8, 9, 10, 11}) {  // steps: of batch and time
-    for (int64_t c = 0; c < 2; ++c) x.data<float>()[static_cast<size_t>(masked * 2 + c)] = 5;
+    for (int64_t c = 0; c < 2; ++c) x.data<float>()[masked * 2 + c] = 5;
   }
   const Grid grid = grid_of(x, false);
   Grid mean(3, {1, 1, 1}, 2);

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/functions/array_functions.h"
 #include "systole/keras/engine/layer_class.h"
 
 namespace systole::keras::layers {

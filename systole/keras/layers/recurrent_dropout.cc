@@ -1,11 +1,11 @@
 #include "systole/keras/layers/recurrent_dropout.h"
 
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/math_functions.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/nn_functions.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/math_functions.h"
+#include "systole/graph/functions/nn_functions.h"
 #include "systole/keras/engine/seed.h"
 
 namespace systole::keras::layers {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole::keras::layers {
 

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/functional_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/tpu_collectives.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/functional_ops.h"
 #include "systole/train/replicas.h"
 
 namespace systole::keras::layers {

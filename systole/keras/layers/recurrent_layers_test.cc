@@ -260,7 +260,7 @@ Tensor cudnn_layout(const Tensor& w, int64_t gates) {
         const int64_t at = u * rows + r;  // in the matrix [units, rows]
         stored.data<float>()[static_cast<size_t>(at / units * gates * units + g * units +
                                                  at % units)] =
-            w.data<float>()[static_cast<size_t>((r * gates + g) * units + u)];
+            w.data<float>()[(r * gates + g) * units + u];
       }
     }
   }
@@ -396,9 +396,7 @@ TEST(RecurrentLayersTest, DropoutMasksAreDrawnOnceForAllSteps) {
   std::map<std::pair<float, float>, int> seen;
   for (int64_t n = 0; n < 64; ++n) {
     for (int64_t u = 0; u < 2; ++u) {
-      const auto at = [&](int64_t t) {
-        return got.data<float>()[static_cast<size_t>((n * 4 + t) * 2 + u)];
-      };
+      const auto at = [&](int64_t t) { return got.data<float>()[(n * 4 + t) * 2 + u]; };
       const float a = at(0);
       const float b = a == 0 ? 0 : (at(1) - a) / a;
       EXPECT_TRUE(a == 0 || a == 2) << a;

@@ -37,7 +37,7 @@ class ReshapeLayer : public LayerOf<ReshapeLayer, ReshapeOptions> {
           "target_shape of {} elements",
           total, known);
     }
-    if (unknown >= 0) sizes[static_cast<size_t>(unknown)] = total / known;
+    if (unknown >= 0) sizes[unknown] = total / known;
     sizes.insert(sizes.begin(), -1);
     return {reshape(x, sizes)};
   }

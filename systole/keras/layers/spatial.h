@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/engine/fields.h"
 #include "systole/keras/engine/layer.h"
 

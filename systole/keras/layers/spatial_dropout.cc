@@ -45,7 +45,7 @@ class SpatialDropoutLayer : public LayerOf<SpatialDropoutLayer<kRank>, SpatialDr
     if (!context.training() || this->options_.rate == 0) return {identity(x)};
     std::vector<Output> sizes(kRank + 2, constant(int32_t{1}));
     for (const int axis : {0, axes_.channels()}) {
-      sizes[static_cast<size_t>(axis)] = gather(shape(x), axis);
+      sizes[axis] = gather(shape(x), axis);
     }
     const Output noise = ones(stack(sizes), x.dtype());
     return {x * dropout(noise, 1 - this->options_.rate, {.seed = seed_})};

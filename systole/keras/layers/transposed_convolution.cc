@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/nn_functions.h"
+#include "systole/graph/functions/nn_functions.h"
 #include "systole/keras/layers/convolution_layer.h"
 
 namespace systole::keras::layers {
@@ -90,14 +90,13 @@ class ConvTransposeLayer
     std::vector<Output> sizes(static_cast<size_t>(kRank) + 2);
     const auto known = [](int64_t size) { return constant(static_cast<int32_t>(size)); };
     sizes[0] = gather(shape(x), 0);
-    sizes[static_cast<size_t>(this->axes_.channels())] = known(this->options_.filters);
+    sizes[this->axes_.channels()] = known(this->options_.filters);
     for (int i = 0; i < kRank; ++i) {
       const int axis = this->axes_.spatial(i);
-      const auto stride =
-          static_cast<int32_t>(this->options_.strides.values[static_cast<size_t>(i)]);
+      const auto stride = static_cast<int32_t>(this->options_.strides.values[i]);
       const auto more = static_cast<int32_t>(surplus(static_cast<size_t>(i)));
       const int64_t size = x.shape()[axis];
-      sizes[static_cast<size_t>(axis)] =
+      sizes[axis] =
           size >= 0 ? known(size * stride + more) : gather(shape(x), axis) * stride + more;
     }
     return stack(sizes);

@@ -88,7 +88,7 @@ class UpSamplingLayer : public LayerOf<UpSamplingLayer<kRank>, UpSamplingOptions
     if (o.interpolation == "bilinear") return {enlarged_bilinearly(*this, axes, x, o)};
     std::vector<int64_t> times(kRank + 2, 1);
     for (int i = 0; i < kRank; ++i) {
-      times[static_cast<size_t>(axes.spatial(i))] = o.size.values[static_cast<size_t>(i)];
+      times[axes.spatial(i)] = o.size.values[i];
     }
     return {repeated(x, times)};
   }

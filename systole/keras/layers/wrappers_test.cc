@@ -246,7 +246,7 @@ Tensor two_steps(const Tensor& x, int64_t begin) {
   Tensor part(DType::f32, {x.dim(0), 2, x.dim(2)});
   for (int64_t n = 0; n < x.dim(0); ++n) {
     for (int64_t i = 0; i < 2 * x.dim(2); ++i) {
-      part.data<float>()[static_cast<size_t>(n * 2 * x.dim(2) + i)] =
+      part.data<float>()[n * 2 * x.dim(2) + i] =
           x.data<float>()[static_cast<size_t>((n * x.dim(1) + begin) * x.dim(2) + i)];
     }
   }

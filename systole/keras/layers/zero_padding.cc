@@ -33,8 +33,8 @@ class ZeroPaddingLayer : public LayerOf<ZeroPaddingLayer<kRank>, ZeroPaddingOpti
     const SpatialAxes axes = spatial_axes(kRank, this->options_.data_format);
     std::vector<std::pair<int64_t, int64_t>> paddings(kRank + 2);
     for (int i = 0; i < kRank; ++i) {
-      const Edge& edge = this->options_.padding.axes[static_cast<size_t>(i)];
-      paddings[static_cast<size_t>(axes.spatial(i))] = {edge.low, edge.high};
+      const Edge& edge = this->options_.padding.axes[i];
+      paddings[axes.spatial(i)] = {edge.low, edge.high};
     }
     return {pad(inputs.at(0), paddings)};
   }

@@ -7,9 +7,9 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {

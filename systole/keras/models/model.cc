@@ -63,7 +63,7 @@ Layer Model::get_layer(int64_t index) const {
                      "Was asked to retrieve layer at index {} but model only has {} layers.", index,
                      all.size());
   }
-  return all[static_cast<size_t>(at)];
+  return all[at];
 }
 
 KerasTensors Model::inputs() const { return network_of(*this, "inputs").inputs(); }
@@ -105,9 +105,9 @@ Tensor Sequential::predict_classes(const ArrayList& x, const PredictOptions& opt
   const std::span<const float> values = p.data<float>();
   for (int64_t r = 0; r < rows; ++r) {
     const auto row = values.subspan(static_cast<size_t>(r * classes), static_cast<size_t>(classes));
-    result.data<int64_t>()[static_cast<size_t>(r)] =
-        classes == 1 ? (row[0] > 0.5F ? 1 : 0)
-                     : std::max_element(row.begin(), row.end()) - row.begin();
+    result.data<int64_t>()[r] = classes == 1
+                                    ? (row[0] > 0.5F ? 1 : 0)
+                                    : std::max_element(row.begin(), row.end()) - row.begin();
   }
   return result;
 }

@@ -7,8 +7,8 @@
 #include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/engine/layer_class.h"
 #include "systole/keras/keras.h"
 
@@ -57,7 +57,7 @@ TEST_F(ModelTest, FitLearnsALinearFunction) {
   Tensor y(DType::f32, {256, 1});
   for (int64_t i = 0; i < 256; ++i) {
     const auto row = x.data<float>().subspan(static_cast<size_t>(3 * i), 3);
-    y.data<float>()[static_cast<size_t>(i)] = 2 * row[0] - row[1] + 0.5F * row[2] + 1;
+    y.data<float>()[i] = 2 * row[0] - row[1] + 0.5F * row[2] + 1;
   }
   Sequential model({layers::Dense(1, {.input_shape = Shape{3}})});
   model.compile({.optimizer = optimizers::SGD(0.1), .loss = "mse", .metrics = {"mae"}});
@@ -90,15 +90,15 @@ TEST_F(ModelTest, LstmComputesItsFormula) {
     for (int t = 0; t < 2; ++t) {
       std::vector<double> z(4 * kUnits);
       for (int j = 0; j < 4 * kUnits; ++j) {
-        double sum = w[2].data<float>()[static_cast<size_t>(j)];
+        double sum = w[2].data<float>()[j];
         for (int k = 0; k < kDepth; ++k) {
           sum += static_cast<double>(x.data<float>()[at((n * 2 + t) * kDepth + k)]) *
                  w[0].data<float>()[at(k * 4 * kUnits + j)];
         }
         for (int k = 0; k < kUnits; ++k) {
-          sum += h[static_cast<size_t>(k)] * w[1].data<float>()[at(k * 4 * kUnits + j)];
+          sum += h[k] * w[1].data<float>()[at(k * 4 * kUnits + j)];
         }
-        z[static_cast<size_t>(j)] = sum;
+        z[j] = sum;
       }
       for (size_t u = 0; u < kUnits; ++u) {
         c[u] = sigma(z[kUnits + u]) * c[u] + sigma(z[u]) * std::tanh(z[2 * kUnits + u]);
@@ -127,8 +127,7 @@ TEST_F(ModelTest, EightReplicasTrainAsOne) {
   const Tensor x = normal({100, 6}, 4);
   Tensor y(DType::f32, {100, 1});
   for (int64_t i = 0; i < 100; ++i) {
-    y.data<float>()[static_cast<size_t>(i)] =
-        x.data<float>()[static_cast<size_t>(6 * i)] > 0 ? 1.0F : 0.0F;
+    y.data<float>()[i] = x.data<float>()[6 * i] > 0 ? 1.0F : 0.0F;
   }
   std::vector<std::vector<double>> losses;
   for (const Placement& place : {Placement{}, Placement{"local:v3-8", 8}}) {

@@ -13,7 +13,7 @@
 
 #include "systole/base/error.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::keras {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/keras.h"
 

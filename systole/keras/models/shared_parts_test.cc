@@ -6,7 +6,7 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/keras.h"
 
 namespace systole::keras {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/graph.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/lowering/specialize.h"
@@ -112,16 +112,14 @@ Tensor table_ids(int step) {
 
 Tensor table_targets() {
   Tensor y(DType::f32, {8, 4});
-  for (int i = 0; i < 32; ++i)
-    y.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 5 - 2) / 2;
+  for (int i = 0; i < 32; ++i) y.data<float>()[i] = static_cast<float>(i % 5 - 2) / 2;
   return y;
 }
 
 Sequential table_model(const OptimizerSpec& optimizer) {
   Sequential model({layers::Embedding(6, 2, {.input_length = 2}), layers::Flatten()});
   Tensor table(DType::f32, {6, 2});
-  for (int i = 0; i < 12; ++i)
-    table.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 7 - 3) / 4;
+  for (int i = 0; i < 12; ++i) table.data<float>()[i] = static_cast<float>(i % 7 - 3) / 4;
   model.set_weights({table});
   model.compile({.optimizer = optimizer, .loss = "mse"});
   return model;

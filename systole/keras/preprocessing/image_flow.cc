@@ -122,7 +122,7 @@ DirectoryIterator::Listing list_image_folder(const std::string& directory,
     const std::vector<std::string> images = list_images(directory, classes[i]);
     const auto count = static_cast<int64_t>(images.size());
     for (int64_t k = part_of_count(begin, count); k < part_of_count(end, count); ++k) {
-      listing.filenames.push_back(images[static_cast<size_t>(k)]);
+      listing.filenames.push_back(images[k]);
       listing.classes.push_back(static_cast<int64_t>(i));
     }
   }
@@ -167,7 +167,7 @@ std::shared_ptr<DirectoryIterator> ImageDataGenerator::flow_from_directory(
                      .shape = {height, width, channels},
                      .image =
                          [directory, names = listing.filenames, load](int64_t i) {
-                           const std::string& name = names[static_cast<size_t>(i)];
+                           const std::string& name = names[i];
                            return img_to_array(load_img(join_path(directory, name), load));
                          },
                      .targets = class_targets(options.class_mode, listing),

@@ -31,8 +31,7 @@ Tensor random_images(int64_t count, int64_t side = 6, int64_t channels = 3) {
 
 Tensor numbers(int64_t count) {
   Tensor y(DType::s32, {count});
-  for (int64_t i = 0; i < count; ++i)
-    y.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i);
+  for (int64_t i = 0; i < count; ++i) y.data<int32_t>()[i] = static_cast<int32_t>(i);
   return y;
 }
 
@@ -87,7 +86,7 @@ TEST(ImageDataGeneratorTest, BatchesDependOnSeedEpochAndIndexOnly) {
   std::vector<Tensor> batches;
   for (int64_t b = 0; b < forward->size(); ++b) batches.push_back(forward->next().x[0]);
   for (int64_t b = backward->size(); b-- > 0;) {
-    EXPECT_TRUE(backward->get(b).x[0].identical(batches[static_cast<size_t>(b)]));
+    EXPECT_TRUE(backward->get(b).x[0].identical(batches[b]));
   }
   const Tensor later = forward->next().x[0];
   EXPECT_FALSE(later.identical(batches[0]));

@@ -119,7 +119,7 @@ TEST(TimeseriesGeneratorTest, EveryOption) {
             const Arrays batch = generator.get(b);
             for (int64_t i = 0; i < batch.y[0].dim(0); ++i, ++next) {
               ASSERT_LT(next, rows.size());
-              EXPECT_EQ(batch.y[0].data<int32_t>()[static_cast<size_t>(i)], 100 + rows[next]);
+              EXPECT_EQ(batch.y[0].data<int32_t>()[i], 100 + rows[next]);
               std::vector<float> expected;
               for (int64_t t = rows[next] - 5; t < rows[next]; t += rate) {
                 const float pair[2] = {static_cast<float>(2 * t), static_cast<float>(2 * t + 1)};

@@ -108,7 +108,7 @@ TEST(TokenizerTest, MatrixModes) {
     const Tensor matrix = tokenizer.texts_to_matrix(texts, mode);
     ASSERT_EQ(matrix.type(), (TensorType{DType::f64, {3, 6}}));
     for (int64_t i = 0; i < 3; ++i) {
-      const auto& row = ids[static_cast<size_t>(i)];
+      const auto& row = ids[i];
       for (int32_t word = 0; word < 6; ++word) {
         const auto count = static_cast<double>(std::ranges::count(row, word));
         double expected = count;

@@ -43,18 +43,17 @@ Tensor normalize(const Tensor& x, int64_t axis, int64_t order) {
   if (dtype != DType::f64) result = result.cast(DType::f64);
   const auto values = result.data<double>();
   const Dims strides = x.shape().strides();
-  const int64_t stride = strides[static_cast<size_t>(place)];
+  const int64_t stride = strides[place];
   const int64_t length = x.dim(place);
   for (int64_t i = 0; i < result.num_elements(); ++i) {
     if (i / stride % length != 0) continue;
     double sum = 0;
     for (int64_t k = 0; k < length; ++k) {
-      sum += std::pow(std::abs(values[static_cast<size_t>(i + k * stride)]),
-                      static_cast<double>(order));
+      sum += std::pow(std::abs(values[i + k * stride]), static_cast<double>(order));
     }
     const double norm = std::pow(sum, 1.0 / static_cast<double>(order));
     for (int64_t k = 0; k < length; ++k) {
-      values[static_cast<size_t>(i + k * stride)] /= norm == 0 ? 1 : norm;
+      values[i + k * stride] /= norm == 0 ? 1 : norm;
     }
   }
   return result.cast(dtype);

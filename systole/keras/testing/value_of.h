@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/session/session.h"
 
 namespace systole::keras {

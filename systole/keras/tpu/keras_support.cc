@@ -4,7 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/keras/training/trainer.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole::keras::tpu {
 namespace {

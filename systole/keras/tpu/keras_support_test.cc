@@ -5,9 +5,9 @@
 
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/keras.h"
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole::keras::tpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/io/checkpoints/checkpoint_state.h"
 #include "systole/io/checkpoints/tensor_bundle.h"
 #include "systole/io/file_systems/file_systems.h"

@@ -10,8 +10,8 @@
 #include "systole/base/log.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/graph.h"
 #include "systole/keras/keras.h"
 #include "systole/keras/training/batch_source.h"
 
@@ -390,7 +390,7 @@ TEST_F(FitInputTest, FormsThatProgramsWrite) {
             one.evaluate(x_, y_, {.batch_size = 16, .verbose = 0})["loss"]);
   EXPECT_TRUE(one.predict(x_, 16).identical(one.predict(x_, {.batch_size = 16})));
   Tensor half(DType::f32, {40});
-  for (int64_t i = 0; i < 40; ++i) half.data<float>()[static_cast<size_t>(i)] = i < 20 ? 1 : 0;
+  for (int64_t i = 0; i < 40; ++i) half.data<float>()[i] = i < 20 ? 1 : 0;
   EXPECT_NEAR(one.evaluate(x_, y_, {.batch_size = 40, .verbose = 0, .sample_weight = half}),
               one.evaluate(x_.slice(0, 20), y_.slice(0, 20), {.verbose = 0}), 1e-6);
 }

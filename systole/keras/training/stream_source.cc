@@ -62,7 +62,7 @@ class SequenceSource : public BatchSource {
     if (order_.empty() && options_.shuffle) {
       order_ = shuffled_order(size_, options_.seed, pass_);
     }
-    const int64_t index = order_.empty() ? at_ : order_[static_cast<size_t>(at_)];
+    const int64_t index = order_.empty() ? at_ : order_[at_];
     Arrays batch = options_.prepare(sequence_->get(index));
     if (++at_ == size_) end_pass();
     return batch;

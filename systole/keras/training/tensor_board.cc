@@ -43,7 +43,7 @@ std::vector<SummaryImage> pictures_of(const Tensor& weight) {
     Tensor pixels(DType::u8, {rows, columns, 1});
     for (int64_t i = 0; i < rows * columns; ++i) {
       const int64_t at = turned ? i % columns * rows + i / columns : i * channels + c;
-      pixels.data<uint8_t>()[static_cast<size_t>(i)] =
+      pixels.data<uint8_t>()[i] =
           static_cast<uint8_t>(weight.as_double(at) * scale + (negative ? 128 : 0));
     }
     pictures.push_back({.height = static_cast<int>(rows),

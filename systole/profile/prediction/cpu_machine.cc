@@ -9,7 +9,7 @@
 #include "systole/base/log.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/profile/machine.h"
+#include "systole/profile/prediction/machine.h"
 #include "systole/runtime/memory.h"
 
 namespace systole::profile {

@@ -5,9 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/hlo/text/text.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
 #include "systole/profile/prediction/gnmt.h"
@@ -15,6 +14,7 @@
 #include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/prediction/resnet50.h"
 #include "systole/profile/prediction/ssd.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::profile {
 namespace {

@@ -1,6 +1,6 @@
 #include "systole/profile/prediction/program_cost.h"
 
-#include "systole/hlo/passes/counted_loop.h"
+#include "systole/hlo/analysis/counted_loop.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/semantics/cost.h"

@@ -15,10 +15,10 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/process_group.h"
 #include "systole/runtime/registry.h"
 #include "systole/runtime/run_replicas.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::runtime::contract {
 

@@ -70,7 +70,7 @@ inline void gathers_and_broadcasts(Collective& rank) {
   const Tensor all = rank.all_gather(own);
   EXPECT_EQ(all.shape(), (Shape{rank.size(), 2}));
   for (int r = 0; r < rank.size(); ++r) {
-    EXPECT_EQ(all.data<int32_t>()[static_cast<size_t>(2 * r + 1)], 10 * r);
+    EXPECT_EQ(all.data<int32_t>()[2 * r + 1], 10 * r);
   }
   const int last = rank.size() - 1;
   Tensor value = own.clone();

@@ -193,7 +193,7 @@ class FakeExecutable final : public Executable {
       const auto alias =
           std::ranges::find(aliases_, static_cast<int>(p), &hlo::Module::Alias::parameter);
       if (alias != aliases_.end()) {
-        buffer.set_version(launch.results[static_cast<size_t>(alias->result)]);
+        buffer.set_version(launch.results[alias->result]);
         continue;
       }
       const auto lost = std::make_shared<Version>(buffer.type(), buffer.version()->placement);

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "systole/base/mutex.h"
+
 namespace systole::runtime::testing {
 namespace {
 
@@ -17,7 +19,7 @@ FakeQueue::FakeQueue(int64_t max_delay_us, uint64_t seed)
 
 FakeQueue::~FakeQueue() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     held_ = false;
   }
@@ -27,7 +29,7 @@ FakeQueue::~FakeQueue() {
 
 void FakeQueue::add(const Event& after, std::function<void(const Error*)> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++waiting_;
   }
   after.then([this, task = std::move(task)](const Error* error) {
@@ -38,7 +40,7 @@ void FakeQueue::add(const Event& after, std::function<void(const Error*)> task) 
 
 void FakeQueue::enqueue(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --waiting_;
     ready_.push_back(std::move(task));
   }
@@ -47,16 +49,16 @@ void FakeQueue::enqueue(std::function<void()> task) {
 
 void FakeQueue::set_held(bool held) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_ = held;
   }
   changed_.notify_all();
 }
 
 void FakeQueue::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] {
+    changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) {
       return (!held_ && !ready_.empty()) || (closing_ && ready_.empty() && waiting_ == 0);
     });
     if (ready_.empty()) return;

@@ -1,14 +1,13 @@
 // The work of a FakeClient.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/event.h"
 
 namespace systole::runtime::testing {
@@ -27,15 +26,15 @@ class FakeQueue {
   void work();
   void enqueue(std::function<void()> task);
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::vector<std::function<void()>> ready_;
-  int64_t waiting_ = 0;  // for their events
-  bool held_ = false;
-  bool closing_ = false;
-  std::minstd_rand random_;
-  int64_t max_delay_us_;
-  std::vector<std::thread> threads_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::function<void()>> ready_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t waiting_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // for their events
+  bool held_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  bool closing_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  std::minstd_rand random_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t max_delay_us_ SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::runtime::testing

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/variable.h"
 
 namespace tensorflow {
 class GraphDef;

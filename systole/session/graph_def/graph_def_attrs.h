@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_signature.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_signature.h"
 
 namespace tensorflow {
 class AttrValue;

@@ -5,7 +5,7 @@
 
 #include "systole/base/counted.h"
 #include "systole/base/suggest.h"
-#include "systole/graph/graph_def_node.h"
+#include "systole/graph/core/graph_def_node.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
@@ -173,7 +173,7 @@ class NodeImporter {
   std::vector<std::string_view> inputs_of(const tensorflow::NodeDef& node) const {
     std::vector<std::string_view> inputs(node.input().begin(), node.input().end());
     const OpDef* op = op_for_import(node);
-    if (op == nullptr || op->filled_by.empty()) return inputs;
+    if (op == nullptr || op->graph_def.filled_by.empty()) return inputs;
     if (const tensorflow::NodeDef* filler = filler_of(node, *op)) {
       const auto& content = filler->input();
       for (int i = 1; i < content.size(); ++i) {
@@ -186,7 +186,7 @@ class NodeImporter {
   // Null when nothing fills the table.
   const tensorflow::NodeDef* filler_of(const tensorflow::NodeDef& table, const OpDef& op) const {
     const auto it = std::ranges::find_if(list_, [&](const tensorflow::NodeDef& node) {
-      return node.input_size() > 0 && lists(op.filled_by, node.op()) &&
+      return node.input_size() > 0 && lists(op.graph_def.filled_by, node.op()) &&
              parse_reference(node.input(0)).node == table.name();
     });
     return it == list_.end() ? nullptr : &*it;
@@ -234,9 +234,9 @@ class NodeImporter {
     for (const tensorflow::NodeDef* node : order_) {
       const OpDef* op = op_for_import(*node);
       if (op == nullptr) ++refused[node->op()];
-      if (op != nullptr && !op->not_in_files.empty()) {
+      if (op != nullptr && !op->graph_def.impossible.empty()) {
         throw unimplemented("{}: node '{}', got {}, which no file can hold: {}", what_,
-                            node->name(), node->op(), op->not_in_files);
+                            node->name(), node->op(), op->graph_def.impossible);
       }
     }
     if (refused.empty()) return;
@@ -306,17 +306,17 @@ class NodeImporter {
         }
       }
     }
-    if (!op.filled_by.empty()) add_content(what, node, signature, context);
+    if (!op.graph_def.filled_by.empty()) add_content(what, node, signature, context);
     if (op.name == "Placeholder") complete_shape(what, node, context.attrs);
-    if (op.draws_random) context.attrs.try_emplace("_stream", Graph::current().nodes_made());
+    if (op.traits.draws_random) context.attrs.try_emplace("_stream", Graph::current().nodes_made());
     context.function = [&](std::string_view attr, std::span<const Output> declared,
                            std::span<const Output> captured) {
       return import_function(what, node, attr, declared, captured);
     };
     const ControlDependencies after(controls);
     Imported imported;
-    if (op.import_node != nullptr) {
-      imported.outputs = op.import_node(context);
+    if (op.graph_def.import_node != nullptr) {
+      imported.outputs = op.graph_def.import_node(context);
     } else {
       check_arity(what, signature, context);
       check_required_attrs(what, signature, context.attrs);
@@ -349,7 +349,7 @@ class NodeImporter {
     const tensorflow::NodeDef* filler = filler_of(node, context.op);
     if (filler == nullptr) {
       throw unimplemented("{}: content of a table, got none, expected one of {}", what,
-                          context.op.filled_by);
+                          context.op.graph_def.filled_by);
     }
     for (int i = 1; i < filler->input_size(); ++i) {
       if (filler->input(i).starts_with('^')) continue;

@@ -14,7 +14,7 @@
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
 #include "systole/io/wire/message.h"

@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "systole/graph/graph_def_node.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_signature.h"
 #include "systole/graph/lowering/loop_lowering.h"
 #include "systole/graph/lowering/plan.h"
-#include "systole/graph/op_signature.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/wire/message.h"
@@ -95,8 +95,8 @@ class Writer {
   void write_node(const Node& node, const References& references, std::set<std::string>& written,
                   const AddNode& add_node) {
     ExportContext context = export_context(node, references);
-    if (node.op().export_node != nullptr) {
-      node.op().export_node(context);
+    if (node.op().graph_def.export_node != nullptr) {
+      node.op().graph_def.export_node(context);
     } else {
       context.records.push_back(plain_record(node, context));
     }
@@ -126,7 +126,7 @@ class Writer {
       if (name.starts_with('_') || signature.find(name) != nullptr) attrs.emplace(name, value);
     }
     attrs.merge(implied_attrs(node));
-    if (node.op().tensorflow == TensorFlowOp::other) attrs.emplace(kMarkOfOurs, true);
+    if (node.op().graph_def.tensorflow == TensorFlowOp::other) attrs.emplace(kMarkOfOurs, true);
     return {std::string(node.op_name()), node.name(), context.inputs(), std::move(attrs)};
   }
 
@@ -253,11 +253,11 @@ class UnknownOps {
  private:
   static bool is_in_tensorflow(const Node& node) {
     // An argument stands in the signature of its function.
-    if (node.op().tensorflow != TensorFlowOp::same) return node.op_name() == "_Arg";
-    if (node.op().export_node == nullptr) return true;
+    if (node.op().graph_def.tensorflow != TensorFlowOp::same) return node.op_name() == "_Arg";
+    if (node.op().graph_def.export_node == nullptr) return true;
     const References references;
     ExportContext context = export_context(node, references);
-    node.op().export_node(context);
+    node.op().graph_def.export_node(context);
     return context.in_tensorflow;
   }
 

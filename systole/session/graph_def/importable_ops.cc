@@ -12,7 +12,7 @@ using OpsByName = std::unordered_map<std::string_view, const OpDef*>;
 
 void add_names(const OpDef& op, OpsByName& ops) {
   ops.emplace(op.name, &op);
-  std::string_view rest = op.aliases;
+  std::string_view rest = op.graph_def.aliases;
   while (!rest.empty()) {
     const std::string_view name = rest.substr(0, rest.find(' '));
     ops.emplace(name, &op);
@@ -42,7 +42,7 @@ const OpDef* op_for_import(const tensorflow::NodeDef& node) {
   const auto it = kOps.find(node.op());
   if (it == kOps.end()) return nullptr;
   const bool marked = node.attr().contains(std::string(kMarkOfOurs));
-  return it->second->tensorflow == TensorFlowOp::other && !marked ? nullptr : it->second;
+  return it->second->graph_def.tensorflow == TensorFlowOp::other && !marked ? nullptr : it->second;
 }
 
 }  // namespace systole

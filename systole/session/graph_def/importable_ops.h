@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace tensorflow {
 class NodeDef;

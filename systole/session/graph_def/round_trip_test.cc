@@ -13,8 +13,8 @@
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/api/tpu_collectives.h"
 #include "systole/graph/api/tpu_ops.h"
+#include "systole/graph/core/op_signature.h"
 #include "systole/graph/lowering/plan.h"
-#include "systole/graph/op_signature.h"
 #include "systole/graph/testing/all_cases.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/session/graph_def/graph_def.h"
@@ -237,7 +237,7 @@ TEST(RoundTrip, EveryOpThatAFileCanHold) {
   seen.insert("HashTableV2");  // made by imports alone; those of tables make one
   std::vector<std::string_view> missing;
   for (const OpDef* op : all_op_defs()) {
-    if (op->not_in_files.empty() && !seen.contains(op->name)) missing.push_back(op->name);
+    if (op->graph_def.impossible.empty() && !seen.contains(op->name)) missing.push_back(op->name);
   }
   EXPECT_THAT(missing, ::testing::IsEmpty()) << "build a node of these ops here";
 }
@@ -261,7 +261,7 @@ TEST(RoundTrip, SignaturesFitTheInferenceOfTheirOps) {
     for (const SignatureAttr& attr : signature.attrs) {
       EXPECT_TRUE(names.insert(attr.name).second) << op->name << ": " << attr.name;
     }
-    if (op->gradient != nullptr || op->batch_rule != nullptr) {
+    if (op->gradient != nullptr || op->batch.rule != nullptr) {
       EXPECT_FALSE(signature.inputs.empty()) << op->name;
     }
   }

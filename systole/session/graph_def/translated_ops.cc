@@ -1,6 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/graph_def_node.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/ops/state/variable_ops.h"
 #include "systole/session/graph_def/importable_ops.h"
 
 namespace systole {
@@ -69,28 +70,30 @@ const OpDef kTranslated[] = {
     {.name = "VariableV2",
      .outputs = "ref: dtype",
      .attrs = kVariableAttrs,
-     .aliases = "Variable",
-     .import_node = import_variable_v2},
+     .graph_def = {.aliases = "Variable", .import_node = import_variable_v2}},
     {.name = "Pad",
      .inputs = "input: T, paddings: Tpaddings",
      .outputs = "output: T",
-     .import_node = import_pad},
+     .graph_def = {.import_node = import_pad}},
     {.name = "Gather",
      .inputs = "params: Tparams, indices: Tindices",
      .outputs = "output: Tparams",
-     .import_node = import_gather},
+     .graph_def = {.import_node = import_gather}},
     {.name = "ResourceGather",
      .inputs = "resource: resource, indices: Tindices",
      .outputs = "output: dtype",
      .attrs = "batch_dims: int == 0, dtype: type",
-     .import_node = import_resource_gather},
-    {.name = "Div", .inputs = "x: T, y: T", .outputs = "z: T", .import_node = import_div},
+     .graph_def = {.import_node = import_resource_gather}},
+    {.name = "Div",
+     .inputs = "x: T, y: T",
+     .outputs = "z: T",
+     .graph_def = {.import_node = import_div}},
     {.name = "FusedBatchNorm",
      .inputs = "x: T, scale: U, offset: U, mean: U, variance: U",
      .outputs = "y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U",
      .attrs = "epsilon: float = 0.0001, data_format: string = 'NHWC', is_training: bool = true",
-     .aliases = "FusedBatchNormV2 FusedBatchNormV3",
-     .import_node = import_batch_norm},
+     .graph_def = {.aliases = "FusedBatchNormV2 FusedBatchNormV3",
+                   .import_node = import_batch_norm}},
 };
 
 }  // namespace

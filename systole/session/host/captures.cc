@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/graph/op_def.h"
 #include "systole/session/host/host_function.h"
 
 namespace systole {
@@ -14,7 +14,7 @@ namespace {
 
 // Whether equal inputs give equal results in every run.
 bool is_fixed(const Node& node) {
-  if (node.op().stateful || is_random(node)) return false;
+  if (node.op().traits.stateful || is_random(node)) return false;
   return std::ranges::all_of(node.attrs(), [](const auto& attr) {
     const auto* function = std::get_if<FunctionRef>(&attr.second);
     return function == nullptr ||

@@ -3,10 +3,10 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
-#include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/registry.h"
-#include "systole/session/device_program.h"
+#include "systole/session/device/device_program.h"
 
 namespace systole {
 namespace {
@@ -83,7 +83,7 @@ std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile_for(
 
 std::shared_ptr<const CompiledPart::Compiled> CompiledPart::compile(
     std::span<const Tensor* const> inputs) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (auto compiled = find(inputs)) return compiled;
   if (compiled_.size() >= kMaxPrograms) compiled_.erase(compiled_.begin());
   std::shared_ptr<const Compiled> result;
@@ -103,7 +103,7 @@ void CompiledPart::run(std::span<const Tensor* const> inputs, std::span<Tensor> 
                        const RandomDraw& draw) {
   std::shared_ptr<const Compiled> compiled;
   {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     compiled = find(inputs);
   }
   if (compiled == nullptr) compiled = compile(inputs);

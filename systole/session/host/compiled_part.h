@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/base/mutex.h"
+#include "systole/graph/core/graph.h"
 #include "systole/graph/lowering/specialize.h"
 #include "systole/runtime/client.h"
 #include "systole/session/host/random_draw.h"
@@ -30,7 +30,8 @@ class CompiledPart {
 
  private:
   struct Compiled;
-  std::shared_ptr<const Compiled> find(std::span<const Tensor* const> inputs) const;
+  std::shared_ptr<const Compiled> find(std::span<const Tensor* const> inputs) const
+      SYSTOLE_REQUIRES_SHARED(mutex_);
   std::shared_ptr<const Compiled> compile(std::span<const Tensor* const> inputs);
   std::shared_ptr<const Compiled> compile_for(std::span<const Tensor* const> inputs, bool by_value,
                                               bool* wants_value) const;
@@ -40,9 +41,9 @@ class CompiledPart {
   std::vector<Output> fetches_;
   std::vector<Node*> targets_;
   uint64_t entropy_;
-  mutable std::shared_mutex mutex_;  // guards the members below
-  std::vector<std::shared_ptr<const Compiled>> compiled_;
-  bool by_value_ = false;
+  mutable SharedMutex mutex_;
+  std::vector<std::shared_ptr<const Compiled>> compiled_ SYSTOLE_GUARDED_BY(mutex_);
+  bool by_value_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace systole

@@ -13,6 +13,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/core/gradient_override.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/session/host/host_function.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "systole/base/trace.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 
 namespace systole {
 namespace {
@@ -23,11 +23,11 @@ class HostRun {
     owned_.resize(values_.size());
     targets_.resize(values_.size(), nullptr);
     std::ranges::copy(feeds, values_.begin());
-    for (const auto& [slot, value] : plan.constants) values_[static_cast<size_t>(slot)] = &value;
+    for (const auto& [slot, value] : plan.constants) values_[slot] = &value;
   }
 
   // The device program that computes `slot` may take over the memory of `tensor`.
-  void set_target(int slot, Tensor& tensor) { targets_[static_cast<size_t>(slot)] = &tensor; }
+  void set_target(int slot, Tensor& tensor) { targets_[slot] = &tensor; }
 
   void run(const HostPlan::Step& step) {
     if (step.node == nullptr) {
@@ -37,7 +37,7 @@ class HostRun {
     }
   }
 
-  Tensor result(int slot) const { return *values_[static_cast<size_t>(slot)]; }
+  Tensor result(int slot) const { return *values_[slot]; }
 
  private:
   void store(int slot, Tensor value) {
@@ -48,10 +48,10 @@ class HostRun {
 
   void run_device(const HostPlan::Step& step) {
     HostSmall<const Tensor*> fed;
-    for (const int slot : step.inputs) fed.push_back(values_[static_cast<size_t>(slot)]);
+    for (const int slot : step.inputs) fed.push_back(values_[slot]);
     HostSmall<Tensor> fetched(step.outputs.size());
     for (size_t i = 0; i < fetched.size(); ++i) {
-      Tensor* const target = targets_[static_cast<size_t>(step.outputs[i])];
+      Tensor* const target = targets_[step.outputs[i]];
       if (target != nullptr) fetched[i] = std::move(*target);
     }
     device_.run(step, fed, {fetched.data(), fetched.size()});
@@ -61,7 +61,7 @@ class HostRun {
   void run_host(const HostPlan::Step& step) {
     const Node& node = *step.node;
     HostSmall<Tensor> inputs;
-    for (const int slot : step.inputs) inputs.push_back(*values_[static_cast<size_t>(slot)]);
+    for (const int slot : step.inputs) inputs.push_back(*values_[slot]);
     std::vector<Tensor> results;
     const int64_t begin = tracing::active() ? tracing::ticks() : 0;
     try {
@@ -98,11 +98,6 @@ bool is_made_by_device(const HostPlan& plan, int slot) {
 }
 
 }  // namespace
-
-const Tensor* FeedValues::find(Output key) const {
-  const auto it = std::ranges::find(keys, key);
-  return it == keys.end() ? nullptr : values[static_cast<size_t>(it - keys.begin())];
-}
 
 void run_host_plan(const HostPlan& plan, std::span<const Tensor* const> feeds,
                    const HostEnvironment& environment, HostContextState& state,

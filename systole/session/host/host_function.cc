@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/lowering/capture_scope.h"
+#include "systole/graph/core/capture_scope.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/graph/op_def.h"
 #include "systole/session/host/captures.h"
 #include "systole/session/host/compiled_part.h"
 #include "systole/session/host/host_executor.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/session/host/random_draw.h"
 
 namespace systole {

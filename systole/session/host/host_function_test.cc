@@ -12,7 +12,7 @@
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/api/string_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/base/mutex.h"
 #include "systole/session/host/string_interning.h"
 
 namespace systole {
@@ -16,7 +17,7 @@ class KernelRegistry {
   }
 
   void add(std::string op, HostKernel kernel) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [it, inserted] = kernels_.emplace(std::move(op), std::move(kernel));
     if (!inserted) {
       throw make_error(Code::already_exists, "register_host_kernel: op, got '{}' a second time",
@@ -25,14 +26,14 @@ class KernelRegistry {
   }
 
   const HostKernel* find(std::string_view op) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = kernels_.find(op);
     return it == kernels_.end() ? nullptr : &it->second;
   }
 
   // Wraps OpDef::host.
   const HostKernel* own_kernel(const OpDef& def) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     HostKernel& kernel = own_[&def];
     if (!kernel) {
       kernel = [host = def.host](KernelContext& c) {
@@ -50,9 +51,10 @@ class KernelRegistry {
     }
   }
 
-  std::mutex mutex_;
-  std::map<std::string, HostKernel, std::less<>> kernels_;  // entries never move
-  std::map<const OpDef*, HostKernel> own_;                  // entries never move
+  Mutex mutex_;
+  std::map<std::string, HostKernel, std::less<>> kernels_
+      SYSTOLE_GUARDED_BY(mutex_);                                      // entries never move
+  std::map<const OpDef*, HostKernel> own_ SYSTOLE_GUARDED_BY(mutex_);  // entries never move
 };
 
 bool is_string(const TensorType& type) { return type.dtype == DType::string; }
@@ -61,7 +63,7 @@ bool is_string(const TensorType& type) { return type.dtype == DType::string; }
 
 HostResources::Entry HostResources::find_or_make(const std::string& key,
                                                  const std::function<Entry()>& make) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = entries_.find(key);
   if (it != entries_.end()) return it->second;
   return entries_.emplace(key, make()).first->second;

@@ -5,15 +5,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
-#include "systole/graph/api/graph.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 
@@ -43,8 +43,8 @@ class HostResources {
   Entry find_or_make(const std::string& key, const std::function<Entry()>& make);
   [[noreturn]] static void throw_type(const std::string& key);
 
-  std::mutex mutex_;
-  std::map<std::string, Entry> entries_;
+  Mutex mutex_;
+  std::map<std::string, Entry> entries_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 class StringInterning;
@@ -57,7 +57,7 @@ struct KernelContext {
   HostResources& resources;
   StringInterning& strings;
 
-  const Tensor& input(int i) const { return inputs[static_cast<size_t>(i)]; }
+  const Tensor& input(int i) const { return inputs[i]; }
   template <class T>
   const T& attr(std::string_view name) const {
     return node.attr<T>(name);

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/plan.h"
-#include "systole/graph/op_def.h"
 #include "systole/session/host/host_kernel.h"
 #include "systole/session/host/print_text.h"
 
@@ -97,7 +97,7 @@ class HostPlanner {
   // Whether the node only changes the shape of a host value, needs nothing else and has a host
   // kernel; a device would copy the elements.
   bool keeps_elements(const Node& node) const {
-    const bool keeps = node.op().passes_on != PassesOn::nothing && node.num_inputs() == 1 &&
+    const bool keeps = node.op().traits.passes_on != PassesOn::nothing && node.num_inputs() == 1 &&
                        find_host_kernel(node.op_name()) != nullptr;
     return keeps && !fed_.contains(node.input(0)) && on_host(*node.input(0).node());
   }
@@ -191,8 +191,8 @@ class HostPlanner {
     const auto is_static = [&](const Output& input) {
       return !fed_.contains(input) && static_.contains(input.node());
     };
-    if (node.op().static_source ||
-        (!node.op().stateful && node.num_inputs() > 0 && node.control_inputs().empty() &&
+    if (node.op().traits.static_source ||
+        (!node.op().traits.stateful && node.num_inputs() > 0 && node.control_inputs().empty() &&
          std::ranges::all_of(node.inputs(), is_static))) {
       static_.insert(&node);
     }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
-#include "systole/session/feeds.h"
+#include "systole/graph/core/graph.h"
+#include "systole/session/device/feeds.h"
 #include "systole/session/host/host_kernel.h"
 
 namespace systole {

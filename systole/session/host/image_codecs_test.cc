@@ -20,7 +20,7 @@ Tensor picture(int64_t height, int64_t width, int64_t channels) {
   for (int64_t i = 0; i < result.num_elements(); ++i) {
     const int64_t x = i / channels % width;
     const int64_t y = i / channels / width;
-    out[static_cast<size_t>(i)] = static_cast<uint8_t>(3 * x + 2 * y + 20 * (i % channels));
+    out[i] = static_cast<uint8_t>(3 * x + 2 * y + 20 * (i % channels));
   }
   return result;
 }

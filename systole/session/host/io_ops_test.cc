@@ -9,7 +9,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/session/host/host_function.h"
 #include "systole/session/session.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

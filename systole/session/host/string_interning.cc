@@ -4,8 +4,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "systole/base/mutex.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/session/host/compiled_part.h"
 
 namespace systole {
@@ -28,9 +29,8 @@ class Interned {
 
   Tensor strings_of(const Tensor& numbers) const {
     Tensor result(DType::string, numbers.shape());
-    std::ranges::transform(
-        numbers.data<int32_t>(), result.data<std::string>().begin(),
-        [&](int32_t number) { return std::string(texts_[static_cast<size_t>(number)]); });
+    std::ranges::transform(numbers.data<int32_t>(), result.data<std::string>().begin(),
+                           [&](int32_t number) { return std::string(texts_[number]); });
     return result;
   }
 
@@ -69,7 +69,7 @@ StringInterning::~StringInterning() = default;
 std::shared_ptr<StringInterning::Move> StringInterning::find_or_make(
     const Node& node, std::span<const Tensor> inputs) {
   const std::string key = key_of(node, inputs);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   constexpr size_t kMaxMoves = 256;
   if (moves_.size() >= kMaxMoves) moves_.clear();
   std::shared_ptr<Move>& move = moves_[key];
@@ -101,11 +101,11 @@ std::shared_ptr<StringInterning::Move> StringInterning::find_or_make(
 }
 
 std::vector<Tensor> StringInterning::run(const Node& node, std::span<const Tensor> inputs) {
-  if (!node.op().moves_elements) {
+  if (!node.op().traits.moves_elements) {
     throw unimplemented("{}: dtype, got string, expected a dtype that it computes with",
                         node.op_name());
   }
-  if (node.op().passes_on == PassesOn::value) return {inputs[0]};
+  if (node.op().traits.passes_on == PassesOn::value) return {inputs[0]};
   const std::shared_ptr<Move> move = find_or_make(node, inputs);
   Interned interned;
   std::vector<Tensor> values;

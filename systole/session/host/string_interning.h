@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/base/mutex.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 
@@ -27,8 +27,8 @@ class StringInterning {
   struct Move;
   std::shared_ptr<Move> find_or_make(const Node& node, std::span<const Tensor> inputs);
 
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Move>> moves_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Move>> moves_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole

@@ -7,7 +7,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -23,8 +23,8 @@ bool has_size_of_result(const Output& value, std::span<Node* const> nodes,
     const auto inputs = node->inputs();
     if (std::ranges::find(inputs, value) == inputs.end()) return false;
     const OpDef& op = node->op();
-    if (op.passes_on != PassesOn::nothing && node->output().shape().is_static()) return true;
-    const bool same_size = op.batch_rule == batch_elementwise;
+    if (op.traits.passes_on != PassesOn::nothing && node->output().shape().is_static()) return true;
+    const bool same_size = op.batch.rule == batch_elementwise;
     if (!same_size || std::ranges::count_if(inputs, std::not_fn(is_scalar)) != 1) return false;
     return has_size_of_result(node->output(), nodes, results);
   });
@@ -69,7 +69,7 @@ class Vectorizer {
     // The results of some ops, too, have another size in every row.
     return std::ranges::all_of(args_.first(batched_args_), fits) &&
            std::ranges::all_of(nodes, [&](Node* node) {
-             return !node->op().ragged_batch || std::ranges::all_of(node->outputs(), fits);
+             return !node->op().batch.ragged || std::ranges::all_of(node->outputs(), fits);
            });
   }
 
@@ -84,7 +84,7 @@ class Vectorizer {
       if (node->op().reads_bytes_as == nullptr) continue;
       const Output text = node->input(0);
       const std::optional<DType> dtype = node->op().reads_bytes_as(*node);
-      if (!dtype || !text.node()->op().batch_gives_bytes || uses[text] != 1) continue;
+      if (!dtype || !text.node()->op().batch.gives_bytes || uses[text] != 1) continue;
       if (text.shape().rank() == 0) bytes_as_[text] = *dtype;
     }
   }
@@ -121,22 +121,22 @@ class Vectorizer {
       return true;
     }
     BatchContext context{node, {}, node.attrs()};
-    if (node.op().batch_gives_bytes) context.bytes_as = bytes_of(node);
+    if (node.op().batch.gives_bytes) context.bytes_as = bytes_of(node);
     for (const Output& input : node.inputs()) context.inputs.push_back(mapped_.at(input));
     const bool batched = std::ranges::any_of(context.inputs, &BatchedInput::batched);
     // What a node draws, changes or waits for is not known to be a matter of its row.
-    const bool pure = !node.op().stateful && node.control_inputs().empty();
+    const bool pure = !node.op().traits.stateful && node.control_inputs().empty();
     if (!pure || node.op_name() == "Placeholder") return false;
     BatchResults results;
     if (batched) {
-      if (node.op().batch_rule == nullptr) return false;
-      results = node.op().batch_rule(context);
+      if (node.op().batch.rule == nullptr) return false;
+      results = node.op().batch.rule(context);
     } else {
       results = context.rebuild(context.values(), node.attrs());
     }
     if (!results) return false;
     for (int i = 0; i < node.num_outputs(); ++i) {
-      mapped_[node.output(i)] = {(*results)[static_cast<size_t>(i)], batched};
+      mapped_[node.output(i)] = {(*results)[i], batched};
     }
     return true;
   }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

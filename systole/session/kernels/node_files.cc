@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "systole/base/error.h"
-#include "systole/graph/graph_def_node.h"
+#include "systole/graph/core/graph_def_node.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {

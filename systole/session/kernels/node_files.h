@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 
 namespace systole {
 

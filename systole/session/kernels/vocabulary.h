@@ -27,7 +27,7 @@ class Vocabulary {
     return it == numbers_.end() ? -1 : it->second;
   }
   // REQUIRES: 0 <= number < size().
-  const std::string& word(int64_t number) const { return words_[static_cast<size_t>(number)]; }
+  const std::string& word(int64_t number) const { return words_[number]; }
 
  private:
   std::vector<std::string> words_;

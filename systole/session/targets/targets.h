@@ -1,7 +1,7 @@
 // The target schemes of this layer, one a file. Layers above register theirs.
 #pragma once
 
-#include "systole/session/target.h"
+#include "systole/session/targets/target.h"
 
 namespace systole {
 

@@ -43,18 +43,18 @@ class NetworkCompiler {
   }
 
  private:
-  const NetworkArray& array(int index) const { return network_.arrays[static_cast<size_t>(index)]; }
+  const NetworkArray& array(int index) const { return network_.arrays[index]; }
 
   // Pooling that is the only reader of a product becomes a part of it.
   void fuse_pooling() {
     std::vector<int> reads(network_.arrays.size());
     for (const NetworkLayer& layer : network_.layers) {
-      for (const int read : arrays_read_by(layer)) ++reads[static_cast<size_t>(read)];
+      for (const int read : arrays_read_by(layer)) ++reads[read];
     }
-    for (const int output : network_.outputs) ++reads[static_cast<size_t>(output)];
+    for (const int output : network_.outputs) ++reads[output];
     for (const NetworkLayer& layer : network_.layers) {
       const auto* pool = std::get_if<PoolLayer>(&layer.kind);
-      if (pool != nullptr && reads[static_cast<size_t>(pool->input)] == 1 &&
+      if (pool != nullptr && reads[pool->input] == 1 &&
           array(pool->input).positions() <= config_.accumulators / 2) {
         const auto product =
             std::find_if(layers_.begin(), layers_.end(), [&](const FusedLayer& before) {
@@ -75,7 +75,7 @@ class NetworkCompiler {
     last_read_.assign(network_.arrays.size(), -1);
     for (size_t i = 0; i < layers_.size(); ++i) {
       for (const int read : arrays_read_by(*layers_[i].layer)) {
-        last_read_[static_cast<size_t>(read)] = static_cast<int64_t>(i);
+        last_read_[read] = static_cast<int64_t>(i);
       }
     }
   }
@@ -136,7 +136,7 @@ class NetworkCompiler {
         throw invalid_argument("constant of array {} ({}): bytes, got {}, expected {}",
                                constant.array, a.name, constant.bytes.size(), bytes);
       }
-      ports_[static_cast<size_t>(constant.array)] = builder_.add_constant(constant.bytes);
+      ports_[constant.array] = builder_.add_constant(constant.bytes);
       sources_.push_back(constant.array);
     }
   }
@@ -149,8 +149,8 @@ class NetworkCompiler {
               .rows = static_cast<uint32_t>(batch_ * a.positions()),
               .row_bytes = static_cast<uint32_t>(a.channels * (a.element == Element::s16 ? 2 : 1))};
     port.stride = port.row_bytes;
-    int64_t& host = ports_[static_cast<size_t>(index)];
-    if (const auto& form = forms_[static_cast<size_t>(index)]) {
+    int64_t& host = ports_[index];
+    if (const auto& form = forms_[index]) {
       port.rows = static_cast<uint32_t>(batch_ * a.height);
       port.row_bytes = static_cast<uint32_t>(form->width * form->channels);
       port.stride = static_cast<uint32_t>(form->line * form->channels);
@@ -193,12 +193,10 @@ class NetworkCompiler {
     std::vector<int64_t> first(network_.arrays.size(), -1);
     const auto allocate = [&](int index) {
       const auto found = rows.allocate(rows_of(index, images));
-      if (found.has_value()) first[static_cast<size_t>(index)] = table_rows_ + *found;
+      if (found.has_value()) first[index] = table_rows_ + *found;
       return found.has_value();
     };
-    const auto free = [&](int index) {
-      rows.free(first[static_cast<size_t>(index)] - table_rows_);
-    };
+    const auto free = [&](int index) { rows.free(first[index] - table_rows_); };
     layer = 0;
     for (const int source : sources_) {
       if (!allocate(source)) return {};
@@ -209,10 +207,10 @@ class NetworkCompiler {
       std::sort(done.begin(), done.end());
       done.erase(std::unique(done.begin(), done.end()), done.end());
       for (const int read : done) {
-        if (last_read_[static_cast<size_t>(read)] == static_cast<int64_t>(layer)) free(read);
+        if (last_read_[read] == static_cast<int64_t>(layer)) free(read);
       }
       // Outputs are written to the host at once.
-      if (last_read_[static_cast<size_t>(layers_[layer].output)] < 0) free(layers_[layer].output);
+      if (last_read_[layers_[layer].output] < 0) free(layers_[layer].output);
     }
     return first;
   }
@@ -261,8 +259,8 @@ class NetworkCompiler {
     };
     for (size_t i = 0; i < layers_.size(); ++i) {
       emit(layers_[i], placements_[i], images);
-      most_rows_ = std::max(most_rows_, rows_[static_cast<size_t>(layers_[i].output)] +
-                                            rows_of(layers_[i].output, images));
+      most_rows_ =
+          std::max(most_rows_, rows_[layers_[i].output] + rows_of(layers_[i].output, images));
       write_output(layers_[i].output);
     }
   }
@@ -273,10 +271,10 @@ class NetworkCompiler {
       if (const auto* product = std::get_if<ProductLayer>(&layer.kind)) {
         ConvolutionLayer shape = product_shape(network_, *product, layer.output);
         for (size_t i = 0; i < product->inputs.size(); ++i) {
-          shape.inputs[i].ub = rows_[static_cast<size_t>(product->inputs[i].array)];
+          shape.inputs[i].ub = rows_[product->inputs[i].array];
         }
         shape.images = images;
-        shape.output = rows_[static_cast<size_t>(fused.output)];
+        shape.output = rows_[fused.output];
         shape.table = placement.table;
         shape.pooling = fused.pooling;
         set_finish(builder_, product->finish);

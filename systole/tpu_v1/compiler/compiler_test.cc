@@ -45,14 +45,14 @@ class NetworkMaker {
   // Adds a product whose output size follows from `shape`, padded alike on all sides.
   int product(const std::vector<int>& inputs, ProductLayer shape, int64_t filters,
               Element element = Element::s8) {
-    const NetworkArray from = network.arrays[static_cast<size_t>(inputs[0])];
+    const NetworkArray from = network.arrays[inputs[0]];
     const int64_t reach_y = (shape.kernel_y - 1) * shape.dilation_y + 1;
     const int64_t reach_x = (shape.kernel_x - 1) * shape.dilation_x + 1;
     const int output =
         array((from.height + 2 * shape.pad_top - reach_y) / shape.stride_y + 1,
               (from.width + 2 * shape.pad_left - reach_x) / shape.stride_x + 1, filters, element);
     for (const int in : inputs) {
-      const int64_t channels = network.arrays[static_cast<size_t>(in)].channels;
+      const int64_t channels = network.arrays[in].channels;
       shape.inputs.push_back({in, {}});
       for (int64_t i = 0; i < shape.kernel_y * shape.kernel_x * channels * filters; ++i)
         shape.inputs.back().weights.push_back(static_cast<int8_t>(draw(-127, 127)));
@@ -65,7 +65,7 @@ class NetworkMaker {
     return add(std::move(shape), output);
   }
   int pool(int input, Pooling pooling) {
-    const NetworkArray from = network.arrays[static_cast<size_t>(input)];
+    const NetworkArray from = network.arrays[input];
     pooling.out_height =
         (from.height + 2 * pooling.pad_top - pooling.window_y) / pooling.stride_y + 1;
     pooling.out_width =
@@ -74,7 +74,7 @@ class NetworkMaker {
     return add(PoolLayer{input, pooling}, output);
   }
   int vector(VectorLayer layer, Element element = Element::s8) {
-    const NetworkArray from = network.arrays[static_cast<size_t>(layer.a)];
+    const NetworkArray from = network.arrays[layer.a];
     const int output = array(from.height, from.width, from.channels, element);
     layer.finish.zero_point = network.arrays.back().zero_point;
     return add(layer, output);
@@ -104,8 +104,8 @@ CompileReport check_network_values(NetworkMaker& maker, int64_t batch,
   Machine machine(config);
   testing::PlainValues values(network.arrays.size());
   for (const int input : network.inputs) {
-    const NetworkArray& a = network.arrays[static_cast<size_t>(input)];
-    auto& elements = values[static_cast<size_t>(input)];
+    const NetworkArray& a = network.arrays[input];
+    auto& elements = values[input];
     for (int64_t i = 0; i < batch * a.positions() * a.channels; ++i) {
       elements.push_back(static_cast<int32_t>(a.element == Element::s16  ? maker.draw(-32768, 32767)
                                               : a.element == Element::u8 ? maker.draw(0, 255)
@@ -117,9 +117,8 @@ CompileReport check_network_values(NetworkMaker& maker, int64_t batch,
   const RunReport run = machine.run(program);
   EXPECT_EQ(run.buffer_rows, std::max(report.buffer_rows, run.buffer_rows));
   for (const int output : network.outputs) {
-    const NetworkArray& a = network.arrays[static_cast<size_t>(output)];
-    EXPECT_EQ(testing::values_of_port(a, machine.read_port(program.port(a.name))),
-              values[static_cast<size_t>(output)])
+    const NetworkArray& a = network.arrays[output];
+    EXPECT_EQ(testing::values_of_port(a, machine.read_port(program.port(a.name))), values[output])
         << a.name;
   }
   return report;

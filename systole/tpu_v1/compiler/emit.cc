@@ -41,9 +41,7 @@ std::string product_table_bytes(const ProductLayer& product, int array) {
 }
 
 ConvolutionLayer product_shape(const Network& network, const ProductLayer& product, int output) {
-  const auto array = [&](int index) -> const NetworkArray& {
-    return network.arrays[static_cast<size_t>(index)];
-  };
+  const auto array = [&](int index) -> const NetworkArray& { return network.arrays[index]; };
   const NetworkArray& from = array(product.inputs.front().array);
   const NetworkArray& to = array(output);
   ConvolutionLayer shape{.height = from.height,
@@ -88,8 +86,8 @@ void set_finish(ProgramBuilder& builder, const Finish& finish) {
 
 void emit_pool(ProgramBuilder& builder, const Network& network, const PoolLayer& pool, int output,
                int64_t images, std::span<const int64_t> rows) {
-  const NetworkArray& from = network.arrays[static_cast<size_t>(pool.input)];
-  const NetworkArray& to = network.arrays[static_cast<size_t>(output)];
+  const NetworkArray& from = network.arrays[pool.input];
+  const NetworkArray& to = network.arrays[output];
   const int64_t planes = planes_of(from.element);
   int64_t flags = result_flags({}, to.element) | (pool.pooling.max ? kMaxPool : kAveragePool);
   if (from.element == Element::s16) flags |= kA16;
@@ -102,17 +100,16 @@ void emit_pool(ProgramBuilder& builder, const Network& network, const PoolLayer&
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t in_rows = images * from.positions();
     const int64_t out_rows = images * to.positions();
-    builder.vector(flags,
-                   {.ub = rows[static_cast<size_t>(output)] + block * out_rows * planes,
-                    .source = rows[static_cast<size_t>(pool.input)] + block * in_rows * planes,
-                    .rows = in_rows});
+    builder.vector(flags, {.ub = rows[output] + block * out_rows * planes,
+                           .source = rows[pool.input] + block * in_rows * planes,
+                           .rows = in_rows});
   }
 }
 
 void emit_vector(ProgramBuilder& builder, const Network& network, const VectorLayer& layer,
                  int output, int64_t images, std::span<const int64_t> rows) {
-  const NetworkArray& a = network.arrays[static_cast<size_t>(layer.a)];
-  const NetworkArray& to = network.arrays[static_cast<size_t>(output)];
+  const NetworkArray& a = network.arrays[layer.a];
+  const NetworkArray& to = network.arrays[output];
   int64_t flags = result_flags(layer.finish, to.element);
   if (a.element == Element::s16) flags |= kA16;
   if (a.element == Element::u8) flags |= kUnsignedOperands;
@@ -120,9 +117,9 @@ void emit_vector(ProgramBuilder& builder, const Network& network, const VectorLa
   int64_t b_row = 0;
   if (layer.kind != VectorLayer::Kind::copy) {
     flags |= layer.kind == VectorLayer::Kind::add ? kAdd : kMultiply;
-    if (network.arrays[static_cast<size_t>(layer.b)].element == Element::s16) flags |= kB16;
+    if (network.arrays[layer.b].element == Element::s16) flags |= kB16;
     builder.set(Register::b_zero, layer.b_zero);
-    b_row = rows[static_cast<size_t>(layer.b)];
+    b_row = rows[layer.b];
   }
   if (layer.kind == VectorLayer::Kind::add) {
     set_factor(builder, Register::a_multiplier, Register::a_shift, layer.a_factor);
@@ -132,11 +129,7 @@ void emit_vector(ProgramBuilder& builder, const Network& network, const VectorLa
   set_factor(builder, Register::out_multiplier, Register::out_shift, layer.out_factor);
   set_finish(builder, layer.finish);
   const int64_t vectors = rows_of_array(builder.config(), to.channels, images * to.positions());
-  builder.vector(flags,
-                 {.ub = rows[static_cast<size_t>(output)],
-                  .source = rows[static_cast<size_t>(layer.a)],
-                  .rows = vectors},
-                 b_row);
+  builder.vector(flags, {.ub = rows[output], .source = rows[layer.a], .rows = vectors}, b_row);
 }
 
 void emit_transfer(ProgramBuilder& builder, const NetworkArray& array, const SideBySide* form,

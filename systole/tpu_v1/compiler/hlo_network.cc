@@ -67,12 +67,12 @@ class HloNetworkMaker {
     for (hlo::Instruction* op : part_.instructions) add(*op);
     for (size_t i = 0; i < part_.outputs.size(); ++i) {
       const int index = own_array(part_.outputs[i]);
-      made_.network.arrays[static_cast<size_t>(index)].name = "output" + std::to_string(i);
+      made_.network.arrays[index].name = "output" + std::to_string(i);
       made_.network.outputs.push_back(index);
     }
     for (size_t i = 0; i < part_.inputs.size(); ++i) {
       const int index = made_.network.inputs[i];
-      made_.network.arrays[static_cast<size_t>(index)].name = "input" + std::to_string(i);
+      made_.network.arrays[index].name = "input" + std::to_string(i);
     }
     remove_unread_layers();
     return std::move(made_);
@@ -104,7 +104,7 @@ class HloNetworkMaker {
     return static_cast<int>(made_.network.arrays.size()) - 1;
   }
 
-  NetworkArray& array(int index) { return made_.network.arrays[static_cast<size_t>(index)]; }
+  NetworkArray& array(int index) { return made_.network.arrays[index]; }
 
   int array_of(const hlo::Value& value, const hlo::Instruction& op) {
     const auto found = arrays_.find(value);
@@ -544,12 +544,12 @@ class HloNetworkMaker {
   // unread, too.
   void remove_unread_layers() {
     std::vector<bool> read(made_.network.arrays.size());
-    for (const int output : made_.network.outputs) read[static_cast<size_t>(output)] = true;
+    for (const int output : made_.network.outputs) read[output] = true;
     std::vector<NetworkLayer> kept;
     for (auto layer = made_.network.layers.rbegin(); layer != made_.network.layers.rend();
          ++layer) {
-      if (!read[static_cast<size_t>(layer->output)]) continue;
-      for (const int array : arrays_read_by(*layer)) read[static_cast<size_t>(array)] = true;
+      if (!read[layer->output]) continue;
+      for (const int array : arrays_read_by(*layer)) read[array] = true;
       kept.push_back(std::move(*layer));
     }
     std::ranges::reverse(kept);

@@ -21,14 +21,12 @@ class WeightReader {
     if (type.quantized->has_zero_points()) no_instruction(op, "weights with a zero point");
     int64_t stride = 1;
     for (int i = weights.shape().rank() - 1; i >= 0; --i) {
-      strides_[static_cast<size_t>(i)] = stride;
+      strides_[i] = stride;
       stride *= weights.shape()[i];
     }
   }
-  int64_t stride(int64_t axis) const { return strides_[static_cast<size_t>(axis)]; }
-  int8_t at(int64_t offset) const {
-    return static_cast<int8_t>(values_.data<int32_t>()[static_cast<size_t>(offset)]);
-  }
+  int64_t stride(int64_t axis) const { return strides_[axis]; }
+  int8_t at(int64_t offset) const { return static_cast<int8_t>(values_.data<int32_t>()[offset]); }
 
  private:
   Tensor values_;
@@ -152,7 +150,7 @@ Sums sums_of_convolution(const hlo::Instruction& op, int input, const NetworkArr
     for (int64_t f = 0; f < sums.filters; ++f) {
       const int64_t first = f / group_filters * group_channels;
       for (int64_t c = 0; c < group_channels; ++c) {
-        ordered[static_cast<size_t>((k * array.channels + first + c) * sums.filters + f)] =
+        ordered[(k * array.channels + first + c) * sums.filters + f] =
             reader.at(at_position + c * reader.stride(a.kernel_input_feature_dimension) +
                       f * reader.stride(a.kernel_output_feature_dimension));
       }
@@ -186,8 +184,7 @@ ProductInput selected_channels(int input, const NetworkArray& array, int64_t fir
                                int64_t column, int64_t filters) {
   ProductInput selected{input, {}};
   selected.weights.assign(static_cast<size_t>(array.channels * filters), 0);
-  for (int64_t c = 0; c < count; ++c)
-    selected.weights[static_cast<size_t>((first + c) * filters + column + c)] = 1;
+  for (int64_t c = 0; c < count; ++c) selected.weights[(first + c) * filters + column + c] = 1;
   return selected;
 }
 

@@ -57,11 +57,11 @@ SideBySide make_side_by_side(NetworkArray& input, ProductLayer& product, int64_t
 InputForms choose_input_forms(Network& network, const MachineConfig& config) {
   InputForms forms(network.arrays.size());
   for (const int index : network.inputs) {
-    NetworkArray& input = network.arrays[static_cast<size_t>(index)];
+    NetworkArray& input = network.arrays[index];
     auto readers = products_of(network, index);
     if (!readers.has_value() || readers->empty()) continue;
     const auto output_of = [&](const NetworkLayer* layer) -> const NetworkArray& {
-      return network.arrays[static_cast<size_t>(layer->output)];
+      return network.arrays[layer->output];
     };
     if (std::all_of(readers->begin(), readers->end(), [&](const NetworkLayer* layer) {
           return covers(std::get<ProductLayer>(layer->kind), input, output_of(layer));
@@ -72,8 +72,7 @@ InputForms choose_input_forms(Network& network, const MachineConfig& config) {
     auto& product = std::get<ProductLayer>(readers->front()->kind);
     if (readers->size() == 1 && product.kernel_x > 1 && product.dilation_x == 1 &&
         input.element != Element::s16 && product.kernel_x * input.channels <= config.array) {
-      forms[static_cast<size_t>(index)] =
-          make_side_by_side(input, product, output_of(readers->front()).width);
+      forms[index] = make_side_by_side(input, product, output_of(readers->front()).width);
     }
   }
   return forms;

@@ -38,11 +38,11 @@ class NetworkChecker {
       throw invalid_argument("{}: array, got {}, expected below {}", where, index,
                              network_.arrays.size());
     }
-    return network_.arrays[static_cast<size_t>(index)];
+    return network_.arrays[index];
   }
   void read(int index, const std::string& where) const {
     const std::string& name = array(index, where).name;
-    if (!written_[static_cast<size_t>(index)])
+    if (!written_[index])
       throw invalid_argument("{}: array {} ({}), read before it is written", where, index, name);
   }
   void write(int index, const std::string& where) {
@@ -51,9 +51,9 @@ class NetworkChecker {
       throw invalid_argument("{}: array {}, got {}x{}x{}, expected positive sizes", where, index,
                              written.height, written.width, written.channels);
     }
-    if (written_[static_cast<size_t>(index)])
+    if (written_[index])
       throw invalid_argument("{}: array {} ({}), written twice", where, index, written.name);
-    written_[static_cast<size_t>(index)] = true;
+    written_[index] = true;
   }
   static void expect(bool holds, const NetworkLayer& layer, std::string_view what) {
     if (!holds) throw invalid_argument("{}: {}", layer.where, what);

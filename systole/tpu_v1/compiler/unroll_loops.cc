@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "systole/hlo/analysis/counted_loop.h"
 #include "systole/hlo/ir/budget.h"
-#include "systole/hlo/passes/counted_loop.h"
 #include "systole/hlo/semantics/quantized.h"
 
 namespace systole::tpu_v1 {
@@ -22,12 +22,11 @@ void unroll(hlo::Computation& main, hlo::Instruction& loop, int64_t steps) {
   std::vector<hlo::Value> carried(loop.operands().begin(), loop.operands().end());
   for (int64_t step = 0; step < steps; ++step) {
     hlo::ValueMap map;
-    for (int i = 0; i < body.num_parameters(); ++i)
-      map[body.parameter(i)] = carried[static_cast<size_t>(i)];
+    for (int i = 0; i < body.num_parameters(); ++i) map[body.parameter(i)] = carried[i];
     carried = main.inline_from(body, map, &loop);
   }
   for (int i = 0; i < loop.num_results(); ++i)
-    hlo::Computation::replace_all_uses(loop.result(i), carried[static_cast<size_t>(i)]);
+    hlo::Computation::replace_all_uses(loop.result(i), carried[i]);
   main.erase(&loop);
 }
 

@@ -25,8 +25,7 @@ std::vector<int16_t> function_table(bool sigmoid, float scale, float zero, float
   std::vector<int16_t> table(kTableSize);
   for (int i = 0; i < kTableSize; ++i) {
     const float value = scale * function_value(sigmoid, i - kTableSize / 2) + zero;
-    table[static_cast<size_t>(i)] =
-        static_cast<int16_t>(std::nearbyint(std::clamp(value, least, most)));
+    table[i] = static_cast<int16_t>(std::nearbyint(std::clamp(value, least, most)));
   }
   return table;
 }
@@ -51,7 +50,7 @@ int32_t rounded_average(int64_t sum, int64_t count) {
 
 int32_t hardwired_function(int64_t flags, int32_t input) {
   const int32_t index = std::clamp(input, -kTableSize / 2, kTableSize / 2 - 1) + kTableSize / 2;
-  return table_of(flags)[static_cast<size_t>(index)];
+  return table_of(flags)[index];
 }
 
 Bounds result_bounds(int64_t flags) {

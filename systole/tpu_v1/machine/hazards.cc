@@ -165,7 +165,7 @@ HazardTracker::Needs HazardTracker::needs_of(Unit unit, std::span<const Access> 
     const std::vector<Row>& rows = rows_of(access.memory);
     const Row* before = nullptr;
     for (int64_t r = access.first; r < access.first + access.rows; ++r) {
-      const Row& row = rows[static_cast<size_t>(r)];
+      const Row& row = rows[r];
       if (before != nullptr && *before == row) continue;  // the rows of an array mostly are equal
       before = &row;
       const auto writer = static_cast<size_t>(row.writer_unit);
@@ -219,7 +219,7 @@ void HazardTracker::check(const Instruction& instruction, int64_t index,
     if (access.write) continue;
     const std::vector<Row>& rows = rows_of(access.memory);
     for (int64_t r = access.first; r < access.first + access.rows; ++r) {
-      if (rows[static_cast<size_t>(r)].writer != 0) continue;
+      if (rows[r].writer != 0) continue;
       throw failed_precondition(
           "instruction {} ({}): read of {} row {}, which no instruction wrote", index, name,
           access.memory == Memory::buffer ? "Unified Buffer" : "accumulator", r);
@@ -251,7 +251,7 @@ void HazardTracker::issue(Unit unit, std::span<const Access> accesses, int64_t i
     if (access.memory == Memory::buffer)
       buffer_used_ = std::max(buffer_used_, access.first + access.rows);
     for (int64_t r = access.first; r < access.first + access.rows; ++r) {
-      Row& row = rows[static_cast<size_t>(r)];
+      Row& row = rows[r];
       if (access.write) {
         row.writer = sequence;
         row.writer_index = static_cast<int32_t>(index);

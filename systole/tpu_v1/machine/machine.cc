@@ -102,7 +102,7 @@ RunReport Machine::run(const Program& program) {
 }
 
 void Machine::step(const Program& program, int64_t index) {
-  const Instruction& instruction = program.instructions[static_cast<size_t>(index)];
+  const Instruction& instruction = program.instructions[index];
   check_instruction(instruction, index);
   ++report_.instructions;
   const std::vector<Access> accesses = accesses_of(instruction, registers_, config_, index);

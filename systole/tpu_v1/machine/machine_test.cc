@@ -50,8 +50,7 @@ int32_t expected_result(int64_t sum, int shift, bool relu) {
 // Element (r, c) of an array in blocks of columns.
 int8_t block_element(const std::vector<uint8_t>& bytes, int64_t array, int64_t rows, int64_t r,
                      int64_t c) {
-  return static_cast<int8_t>(
-      bytes[static_cast<size_t>((c / array * rows + r) * array + c % array)]);
+  return static_cast<int8_t>(bytes[(c / array * rows + r) * array + c % array]);
 }
 
 struct DenseShape {
@@ -88,8 +87,7 @@ void check_dense(const DenseShape& shape, std::mt19937& random) {
     for (int64_t c = 0; c < shape.outputs; ++c) {
       int64_t sum = 0;
       for (int64_t k = 0; k < shape.inputs; ++k) {
-        sum += block_element(input, array, shape.batch, r, k) *
-               weights[static_cast<size_t>(k * shape.outputs + c)];
+        sum += block_element(input, array, shape.batch, r, k) * weights[k * shape.outputs + c];
       }
       ASSERT_EQ(block_element(output, array, shape.batch, r, c), expected_result(sum, 8, true))
           << r << " " << c;
@@ -147,7 +145,7 @@ void check_convolution(ConvolutionLayer layer, int64_t channels, std::mt19937& r
         for (int64_t c = 0; c < channels; ++c) {
           sum += padded_input(input, layer, array, image, y + k / layer.kernel_x,
                               x + k % layer.kernel_x, c) *
-                 weights[static_cast<size_t>((k * channels + c) * layer.filters + f)];
+                 weights[(k * channels + c) * layer.filters + f];
         }
       }
       ASSERT_EQ(block_element(output, array, out_vectors, v, f), expected_result(sum, 7, false))
@@ -243,9 +241,9 @@ std::vector<int32_t> sums_of_product(int64_t flags, const std::vector<uint8_t>& 
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < 8; ++c) {
       const auto at = [&](int64_t part, int64_t plane) {
-        return uint32_t{bytes[static_cast<size_t>(part * rows * 16 + (2 * r + plane) * 8 + c)]};
+        return uint32_t{bytes[part * rows * 16 + (2 * r + plane) * 8 + c]};
       };
-      sums[static_cast<size_t>(r * 8 + c)] =
+      sums[r * 8 + c] =
           static_cast<int32_t>(at(1, 0) | at(1, 1) << 8 | at(0, 0) << 16 | at(0, 1) << 24);
     }
   }
@@ -284,12 +282,12 @@ TEST(Machine, EveryPrecisionAndSign) {
             return input[static_cast<size_t>((r * (x16 ? 2 : 1) + plane) * 8 + k)];
           };
           const auto w = [&](int64_t column) {
-            return static_cast<uint8_t>(weights[static_cast<size_t>(k * 8 + column)]);
+            return static_cast<uint8_t>(weights[k * 8 + column]);
           };
           expected += (x16 ? wide_value(high ? 0 : x(0), x(1), ux) : narrow_value(x(0), ux)) *
                       (w16 ? wide_value(w(2 * c), w(2 * c + 1), uw) : narrow_value(w(c), uw));
         }
-        EXPECT_EQ(sums[static_cast<size_t>(r * 8 + c)], wrap32(expected)) << bits;
+        EXPECT_EQ(sums[r * 8 + c], wrap32(expected)) << bits;
       }
     }
   }
@@ -318,8 +316,7 @@ TEST(Machine, HardwiredFunctionsAreTheNearestValues) {
       for (int64_t r = 0; r < rows; ++r) {
         for (int plane = 0; plane < 2; ++plane) {
           for (int64_t c = 0; c < 8; ++c) {
-            input.push_back(
-                static_cast<uint8_t>(values[static_cast<size_t>(r * 8 + c)] >> (8 * plane)));
+            input.push_back(static_cast<uint8_t>(values[r * 8 + c] >> (8 * plane)));
           }
         }
       }
@@ -334,20 +331,18 @@ TEST(Machine, HardwiredFunctionsAreTheNearestValues) {
       const auto out = machine.read_host(static_cast<uint64_t>(host_out),
                                          static_cast<uint64_t>(rows * (wide != 0 ? 16 : 8)));
       for (int64_t i = 0; i < rows * 8; ++i) {
-        const double x = values[static_cast<size_t>(i)] / 4096.0;
+        const double x = values[i] / 4096.0;
         const double y = function == kSigmoid ? 1 / (1 + std::exp(-x)) : std::tanh(x);
         const int64_t r = i / 8;
         const int64_t c = i % 8;
         if (wide != 0) {
           const double got =
-              static_cast<double>(wide_value(out[static_cast<size_t>(2 * r * 8 + c)],
-                                             out[static_cast<size_t>((2 * r + 1) * 8 + c)], false));
+              static_cast<double>(wide_value(out[2 * r * 8 + c], out[(2 * r + 1) * 8 + c], false));
           EXPECT_NEAR(got, std::min(y * 32768, 32767.0), 0.501) << x;
         } else {
           const double scale = function == kSigmoid ? 256 : 128;
           const double zero = function == kSigmoid ? -128 : 0;
-          EXPECT_NEAR(narrow_value(out[static_cast<size_t>(i)], false),
-                      std::min(y * scale + zero, 127.0), 0.501);
+          EXPECT_NEAR(narrow_value(out[i], false), std::min(y * scale + zero, 127.0), 0.501);
         }
       }
     }

@@ -159,7 +159,7 @@ void Machine::matrix(const Program& program, const Instruction& instruction, int
       for (int64_t plane = first_plane; plane < planes; ++plane) {
         gather(instruction, first, count, plane, rows);
         (plane == planes - 1 ? high : low)
-            .run(rows.data(), count, products[static_cast<size_t>(plane - first_plane)].data());
+            .run(rows.data(), count, products[plane - first_plane].data());
       }
       overflows += accumulate(instruction, first, count, products);
     }

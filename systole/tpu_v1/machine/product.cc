@@ -95,7 +95,7 @@ PackedTile::PackedTile(int size, std::span<const uint8_t> weights, bool unsigned
     : inputs_(1), quads_(0), columns_(1) {
   for (int64_t k = 0; k < size; ++k) {
     for (int64_t c = 0; c < size; ++c) {
-      if (weights[static_cast<size_t>(k * size + c)] == 0) continue;
+      if (weights[k * size + c] == 0) continue;
       inputs_ = k + 1;
       columns_ = std::max(columns_, c + 1);
     }
@@ -107,15 +107,15 @@ PackedTile::PackedTile(int size, std::span<const uint8_t> weights, bool unsigned
   sums_.resize(static_cast<size_t>(columns_));
   unsigned_.resize(static_cast<size_t>(columns_));
   for (int64_t c = 0; c < used; ++c) {
-    if (unsigned_weights || (pairs && c % 2 == 0)) unsigned_[static_cast<size_t>(c)] = 128;
+    if (unsigned_weights || (pairs && c % 2 == 0)) unsigned_[c] = 128;
   }
   for (int64_t k = 0; k < inputs_; ++k) {
     int8_t* out = packed_.data() + k / 4 * columns_ * 4 + k % 4;
     const uint8_t* in = weights.data() + k * size;
     for (int64_t c = 0; c < used; ++c) {
-      const auto value = static_cast<int8_t>(in[c] ^ unsigned_[static_cast<size_t>(c)]);
+      const auto value = static_cast<int8_t>(in[c] ^ unsigned_[c]);
       out[4 * c] = value;
-      sums_[static_cast<size_t>(c)] += value;
+      sums_[c] += value;
     }
   }
 }

@@ -27,14 +27,14 @@ void check_product(const ProductCase& c, std::mt19937& random) {
     for (int column = 0; column < c.size; ++column) {
       int64_t sum = 0;
       for (int k = 0; k < c.size; ++k) {
-        const int x = input[static_cast<size_t>(r * tile.input_stride() + k)];
+        const int x = input[r * tile.input_stride() + k];
         const uint8_t byte = weights[static_cast<size_t>(k) * static_cast<size_t>(c.size) +
                                      static_cast<size_t>(column)];
         const bool is_unsigned = c.unsigned_weights || (c.pairs && column % 2 == 0);
         const int w = is_unsigned ? int{byte} : int{static_cast<int8_t>(byte)};
         sum += (c.input_is_signed ? x - 128 : x) * w;
       }
-      ASSERT_EQ(output[static_cast<size_t>(r * tile.output_stride() + column)], sum)
+      ASSERT_EQ(output[r * tile.output_stride() + column], sum)
           << c.size << " " << r << " " << column;
     }
   }

@@ -151,7 +151,7 @@ std::string wave_svg(int size, int vectors) {
     array.step(feed);
     for (int i = 0; i < size * size; ++i) {
       const SystolicArray::Cell& cell = array.cell(i / size, i % size);
-      std::string& list = colors[static_cast<size_t>(i)];
+      std::string& list = colors[i];
       if (!list.empty()) list += ';';
       list += cell.vector >= 0 ? kWaves[cell.vector % 4] : cell.shadow != 0 ? "#eeeeee" : "#bbbbbb";
     }
@@ -167,8 +167,7 @@ std::string wave_svg(int size, int vectors) {
         "fill=\"#bbbbbb\"><animate "
         "attributeName=\"fill\" calcMode=\"discrete\" dur=\"{}s\" repeatCount=\"indefinite\" "
         "values=\"{}\"/></rect>\n",
-        30 + 40 * (i % size), 36 + 40 * (i / size), kSecondsPerCycle * cycles,
-        colors[static_cast<size_t>(i)]);
+        30 + 40 * (i % size), 36 + 40 * (i / size), kSecondsPerCycle * cycles, colors[i]);
   }
   return out + "</svg>\n";
 }
@@ -184,7 +183,7 @@ std::string trace_json(const Program& program, const TimingReport& report,
   }
   const double scale = 1e6 / machine.clock_hz;
   for (const TimelineEvent& event : report.timeline) {
-    const Instruction& instruction = program.instructions[static_cast<size_t>(event.index)];
+    const Instruction& instruction = program.instructions[event.index];
     out += fmt::format(
         "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{:.4f},\"dur\":{:.4f},"
         "\"args\":{{\"index\":{},\"text\":\"{}\"}}}},\n",

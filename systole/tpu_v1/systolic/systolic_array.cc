@@ -15,8 +15,7 @@ void SystolicArray::shift_weights(const Feed& feed) {
   for (int r = size_ - 1; r > 0; --r) {
     for (int c = 0; c < size_; ++c) cells_[index(r, c)].shadow = cells_[index(r - 1, c)].shadow;
   }
-  for (int c = 0; c < size_; ++c)
-    cells_[index(0, c)].shadow = (*feed.weights)[static_cast<size_t>(c)];
+  for (int c = 0; c < size_; ++c) cells_[index(0, c)].shadow = (*feed.weights)[c];
 }
 
 void SystolicArray::step(const Feed& feed) {
@@ -37,11 +36,9 @@ void SystolicArray::step(const Feed& feed) {
         cell.vector = left.vector;
         cell.next = left.next;
       } else {
-        const Entry* entry = static_cast<size_t>(r) < entering_.size()
-                                 ? &entering_[static_cast<size_t>(r)]
-                                 : nullptr;
+        const Entry* entry = static_cast<size_t>(r) < entering_.size() ? &entering_[r] : nullptr;
         const bool valid = entry != nullptr && entry->valid;
-        cell.input = valid ? entry->values[static_cast<size_t>(r)] : 0;
+        cell.input = valid ? entry->values[r] : 0;
         cell.vector = valid ? entry->number : -1;
         cell.next = valid && entry->next;
       }
@@ -61,8 +58,8 @@ void SystolicArray::collect() {
   for (int c = 0; c < size_; ++c) {
     const Cell& cell = cells_[index(size_ - 1, c)];
     if (cell.vector < 0) continue;
-    Result& result = results_[static_cast<size_t>(cell.vector - first_result_)];
-    result.sums[static_cast<size_t>(c)] = cell.sum;
+    Result& result = results_[cell.vector - first_result_];
+    result.sums[c] = cell.sum;
     ++result.columns;
   }
 }

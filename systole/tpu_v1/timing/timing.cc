@@ -69,13 +69,13 @@ void TimingModel::record(Unit unit, int64_t index, double begin, double end, dou
 }
 
 void TimingModel::sync(const Instruction& instruction) {
-  const auto& ends = ends_[static_cast<size_t>(instruction.on)];
+  const auto& ends = ends_[instruction.on];
   const int64_t until = static_cast<int64_t>(ends.size()) - instruction.behind;
   if (until <= 0) return;
-  double end = ends[static_cast<size_t>(until - 1)];
+  double end = ends[until - 1];
   if (instruction.opcode == Opcode::sync_buffer)
     end += config_.buffer_sync_seconds * config_.clock_hz;
-  Hold& hold = holds_[static_cast<size_t>(instruction.waiter)];
+  Hold& hold = holds_[instruction.waiter];
   hold.until = std::max(hold.until, end);
   double& cause =
       instruction.on == static_cast<int64_t>(Unit::host_in) ? hold.input_until : hold.raw_until;
@@ -211,8 +211,7 @@ void TimingModel::step(const Instruction& instruction, int64_t index) {
 
 TimingReport TimingModel::run(const Program& program) {
   const auto count = static_cast<int64_t>(program.instructions.size());
-  for (int64_t i = 0; i < count && !halted_; ++i)
-    step(program.instructions[static_cast<size_t>(i)], i);
+  for (int64_t i = 0; i < count && !halted_; ++i) step(program.instructions[i], i);
   if (!halted_)
     throw failed_precondition("program: halt, got none in {} instructions, expected one", count);
   Counters& counters = report_.counters;

@@ -1,8 +1,8 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/hyperparameter.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/replicas.h"
@@ -111,7 +111,7 @@ Output batch_normalization(const Input& inputs, const BatchNormalizationOptions&
 
   const auto [mean, variance] = normalizing_moments(x, axis, v, options);
   std::vector<int64_t> along(static_cast<size_t>(rank), 1);
-  along[static_cast<size_t>(axis)] = channels;
+  along[axis] = channels;
   const auto shaped = [&](const Output& vector) {
     return axis == rank - 1 ? vector : reshape(vector, along);
   };

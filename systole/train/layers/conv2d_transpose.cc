@@ -1,4 +1,4 @@
-#include "systole/graph/api/nn_functions.h"
+#include "systole/graph/functions/nn_functions.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::layers {

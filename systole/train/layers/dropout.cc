@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::layers {

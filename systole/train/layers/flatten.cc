@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::layers {

@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/layers/layer_scope.h"
 
 namespace systole::layers {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole::layers {
 

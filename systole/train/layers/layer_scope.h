@@ -5,7 +5,7 @@
 
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/train/layers.h"
 
 namespace systole::layers {

@@ -9,7 +9,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 
 namespace systole {
 namespace {
@@ -126,7 +126,7 @@ std::optional<std::string> first_non_finite(const Tensor& value) {
     int64_t rest = i;
     const Dims strides = value.shape().strides();
     for (int axis = 0; axis < value.rank(); ++axis) {
-      const int64_t stride = strides[static_cast<size_t>(axis)];
+      const int64_t stride = strides[axis];
       place += fmt::format("{}{}", axis == 0 ? "" : ",", rest / stride);
       rest %= stride;
     }

@@ -9,7 +9,7 @@
 #include "systole/io/buckets/bucket_file_system.h"
 #include "systole/io/buckets/object_lock.h"
 #include "systole/io/file_systems/file_systems.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole {
 namespace {

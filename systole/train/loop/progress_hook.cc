@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole {
 namespace {

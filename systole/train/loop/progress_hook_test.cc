@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/train/loop/hook_runner.h"
-#include "systole/train/losses.h"
+#include "systole/train/losses/losses.h"
 
 namespace systole {
 namespace {

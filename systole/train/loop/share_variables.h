@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
 #include "systole/runtime/process_group.h"
 #include "systole/session/session.h"
 

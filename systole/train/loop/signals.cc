@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/mpi_collective.h"
 #include "systole/runtime/preemption.h"
 
@@ -19,7 +19,7 @@ constexpr std::array<int, 3> kStopSignals = {SIGTERM, SIGINT, SIGHUP};
 
 std::atomic<int> received_signal{0};
 std::atomic<const char*> current_notice{nullptr};
-std::mutex users_mutex;
+Mutex users_mutex;
 // Guarded by users_mutex:
 int users = 0;
 std::array<struct sigaction, kStopSignals.size()> previous_actions;
@@ -74,7 +74,7 @@ void install_handlers() {
 }  // namespace
 
 StopSignals::StopSignals(const char* notice) {
-  const std::lock_guard lock(users_mutex);
+  const MutexLock lock(users_mutex);
   enclosing_notice_ = current_notice.load();
   if (notice != nullptr) current_notice = notice;
   if (users++ > 0) return;
@@ -83,7 +83,7 @@ StopSignals::StopSignals(const char* notice) {
 }
 
 StopSignals::~StopSignals() {
-  const std::lock_guard lock(users_mutex);
+  const MutexLock lock(users_mutex);
   current_notice = enclosing_notice_;
   if (--users > 0) return;
   for (size_t i = 0; i < kStopSignals.size(); ++i) {

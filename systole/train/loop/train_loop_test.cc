@@ -275,7 +275,7 @@ TEST_F(TrainLoopTest, EveryStepIsObservedWhateverTheLaunches) {
   });
   fit.run_until(20);
   ASSERT_EQ(steps_seen.size(), 20U);
-  for (int64_t s = 0; s < 20; ++s) EXPECT_EQ(steps_seen[static_cast<size_t>(s)], s);
+  for (int64_t s = 0; s < 20; ++s) EXPECT_EQ(steps_seen[s], s);
   EXPECT_TRUE(fit.loop->last_loss().has_value());
 }
 

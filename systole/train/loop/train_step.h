@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
+#include "systole/graph/core/graph.h"
 #include "systole/runtime/process_group.h"
 #include "systole/runtime/program_options.h"
 

@@ -7,7 +7,7 @@
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/io/events/event_reader.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 #include "systole/io/proto/graph.pb.h"
 #include "systole/io/saved_models/saved_model.h"
 

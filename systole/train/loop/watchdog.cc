@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 
 namespace systole::train {
@@ -25,7 +26,7 @@ Heartbeat::Visit::Visit(Heartbeat& heartbeat, At at, std::string function, int64
                         int64_t last, double seconds)
     : heartbeat_(heartbeat) {
   if (heartbeat.limit_ <= 0) return;
-  const std::lock_guard lock(heartbeat.mutex_);
+  const MutexLock lock(heartbeat.mutex_);
   heartbeat.at_ = at;
   heartbeat.function_ = std::move(function);
   heartbeat.first_ = first;
@@ -36,7 +37,7 @@ Heartbeat::Visit::Visit(Heartbeat& heartbeat, At at, std::string function, int64
 
 Heartbeat::Visit::~Visit() {
   if (heartbeat_.limit_ <= 0) return;
-  std::unique_lock lock(heartbeat_.mutex_);
+  MutexLock lock(heartbeat_.mutex_);
   // An abandoned thread must not continue: its data may be gone.
   while (heartbeat_.abandoned_) heartbeat_.changed_.wait(lock);
   heartbeat_.at_ = At::elsewhere;
@@ -72,12 +73,12 @@ std::string Heartbeat::overdue_message() const {
       what, seconds, allowed_, option_, limit_);
 }
 
-void Heartbeat::wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended) {
+void Heartbeat::wait_for_end_or_hang(MutexLock& lock, const bool& ended) {
   while (!ended) {
     // A visit that starts later has at least the same limit.
     const bool visits = at_ != At::elsewhere;
     const auto until = visits ? since_ + in_seconds(allowed_) : Clock::now() + in_seconds(limit_);
-    changed_.wait_until(lock, until, [&] { return ended; });
+    changed_.wait_until(lock, until, [&]() SYSTOLE_REQUIRES(mutex_) { return ended; });
     if (ended || at_ == At::elsewhere || Clock::now() < since_ + in_seconds(allowed_)) continue;
     abandoned_ = true;
     throw make_error(Code::deadline_exceeded, "{}", overdue_message());
@@ -96,7 +97,7 @@ struct WatchedThread::Shared {
 };
 
 void WatchedThread::work(Shared& shared) {
-  std::unique_lock lock(shared.heartbeat.mutex_);
+  MutexLock lock(shared.heartbeat.mutex_);
   while (true) {
     shared.heartbeat.changed_.wait(lock, [&] { return shared.stops || shared.body; });
     if (shared.stops) return;
@@ -119,7 +120,7 @@ void WatchedThread::work(Shared& shared) {
 WatchedThread::~WatchedThread() {
   if (shared_ == nullptr) return;
   {
-    const std::lock_guard lock(shared_->heartbeat.mutex_);
+    const MutexLock lock(shared_->heartbeat.mutex_);
     shared_->stops = true;
     shared_->heartbeat.changed_.notify_all();
   }
@@ -140,7 +141,7 @@ void WatchedThread::run(std::function<void(Heartbeat&)> body) {
     shared_ = std::move(shared);
   }
   Heartbeat& heartbeat = shared_->heartbeat;
-  std::unique_lock lock(heartbeat.mutex_);
+  MutexLock lock(heartbeat.mutex_);
   shared_->body = std::move(body);
   shared_->ended = false;
   heartbeat.changed_.notify_all();

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "systole/base/mutex.h"
 
 namespace systole::train {
 
@@ -63,23 +63,23 @@ class Heartbeat {
  private:
   friend class WatchedThread;
 
-  std::string overdue_message() const;
+  std::string overdue_message() const SYSTOLE_REQUIRES(mutex_);
   // Waits until `ended`, which the lock guards. Throws when a visit takes too long.
-  void wait_for_end_or_hang(std::unique_lock<std::mutex>& lock, const bool& ended);
+  void wait_for_end_or_hang(MutexLock& lock, const bool& ended) SYSTOLE_REQUIRES(mutex_);
 
   const double limit_;
   const std::string option_;
   double step_seconds_ = 0;  // of the last launch; 0: none. Used by the launching thread only
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   // Guarded by mutex_:
-  At at_ = At::elsewhere;
-  std::string function_;  // at At::function
-  int64_t first_ = 0;
-  int64_t last_ = 0;
-  Clock::time_point since_;
-  double allowed_ = 0;  // seconds
-  bool abandoned_ = false;
+  At at_ SYSTOLE_GUARDED_BY(mutex_) = At::elsewhere;
+  std::string function_ SYSTOLE_GUARDED_BY(mutex_);  // at At::function
+  int64_t first_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  int64_t last_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  Clock::time_point since_ SYSTOLE_GUARDED_BY(mutex_);
+  double allowed_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // seconds
+  bool abandoned_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 // Runs calls that may hang, one at a time, on another thread, which the first call starts. Not

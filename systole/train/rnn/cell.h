@@ -4,7 +4,7 @@
 #include <string>
 
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/train/rnn.h"
 
 namespace systole::nn::rnn_cell {
@@ -35,7 +35,7 @@ class CellScope {
   auto run(const F& f) {
     int64_t& chosen = name_in_graph();
     const VariableScope scope(
-        chosen == 0 ? name_ : chosen_[static_cast<size_t>(chosen - 1)],
+        chosen == 0 ? name_ : chosen_[chosen - 1],
         {.default_name = default_name_, .reuse = chosen == 0 ? Reuse::inherit : Reuse::auto_reuse});
     if (chosen == 0) {
       chosen_.push_back(scope.name() + "/");

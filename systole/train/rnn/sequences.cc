@@ -1,8 +1,8 @@
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/functional_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/functional_ops.h"
 #include "systole/train/layers/layer_scope.h"
 #include "systole/train/rnn.h"
 

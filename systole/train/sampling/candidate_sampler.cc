@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/op_error.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/train/candidate_sampling.h"
 
 namespace systole {

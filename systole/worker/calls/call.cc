@@ -5,6 +5,7 @@
 
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/protocol/grpc_status.h"
 
 namespace systole::worker {
@@ -18,7 +19,7 @@ int64_t after(double seconds) { return steady_ns() + static_cast<int64_t>(second
 }  // namespace
 
 void CallList::check(std::chrono::steady_clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Call* call : calls_) call->check(now);
 }
 
@@ -31,7 +32,7 @@ Call& CallList::first_read_to_end() const {
 }
 
 void Canceller::cancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (context_ != nullptr) context_->TryCancel();
 }
 
@@ -42,20 +43,20 @@ Call::Call(const CallContext& context)
       canceller_(std::make_shared<Canceller>(context.grpc)),
       method_(context.grpc.method()) {
   connections_.count_call(*connection_);
-  const std::lock_guard lock(calls_.mutex_);
+  const MutexLock lock(calls_.mutex_);
   place_ = calls_.calls_.insert(calls_.calls_.end(), this);
 }
 
 Call::~Call() {
   connection_->call_ended();
-  const std::lock_guard lock(calls_.mutex_);
+  const MutexLock lock(calls_.mutex_);
   calls_.calls_.erase(place_);
   if (in_first_reads_) calls_.first_reads_.erase(first_read_place_);
 }
 
 void Call::OnDone() {
   {
-    const std::lock_guard lock(canceller_->mutex_);
+    const MutexLock lock(canceller_->mutex_);
     canceller_->context_ = nullptr;
   }
   delete this;
@@ -66,7 +67,7 @@ void Call::OnCancel() { connections_.count_reset(*connection_); }
 void Call::read_first(grpc::ByteBuffer* message, double seconds) {
   set_deadline(seconds);
   {
-    const std::lock_guard lock(calls_.mutex_);
+    const MutexLock lock(calls_.mutex_);
     first_read_place_ = calls_.first_reads_.insert(calls_.first_reads_.end(), this);
     in_first_reads_ = true;
     if (calls_.first_reads_.size() > CallList::kMaxFirstReads) {
@@ -82,7 +83,7 @@ void Call::read_first(grpc::ByteBuffer* message, double seconds) {
 
 bool Call::claim() {
   {
-    const std::lock_guard lock(calls_.mutex_);
+    const MutexLock lock(calls_.mutex_);
     if (in_first_reads_) calls_.first_reads_.erase(first_read_place_);
     in_first_reads_ = false;
   }

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/network/connections.h"
 
 namespace systole::worker {
@@ -31,11 +31,11 @@ class CallList {
  private:
   friend class Call;
   // REQUIRES: the lock, and a call that waits for its first message.
-  Call& first_read_to_end() const;
+  Call& first_read_to_end() const SYSTOLE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::list<Call*> calls_;
-  std::list<Call*> first_reads_;  // oldest first
+  Mutex mutex_;
+  std::list<Call*> calls_ SYSTOLE_GUARDED_BY(mutex_);
+  std::list<Call*> first_reads_ SYSTOLE_GUARDED_BY(mutex_);  // oldest first
 };
 
 // Ends a call from any thread, as long as it lives. Thread-safe.
@@ -46,8 +46,8 @@ class Canceller {
 
  private:
   friend class Call;
-  std::mutex mutex_;
-  grpc::ServerContextBase* context_;  // null after the call
+  Mutex mutex_;
+  grpc::ServerContextBase* context_ SYSTOLE_GUARDED_BY(mutex_);  // null after the call
 };
 
 // What a call needs of its surroundings. All but the connection outlive it.

@@ -19,10 +19,6 @@ namespace {
 
 using Reactor = grpc::ServerGenericBidiReactor;
 
-// Each session has a stream; others of it end soon after they were replaced.
-constexpr int64_t kStreamsOfASession = 4;
-constexpr int64_t kProfiles = 4;
-
 class Refusal final : public Reactor {
  public:
   Refusal(const grpc::Status& status, std::shared_ptr<Connection> connection)
@@ -98,13 +94,6 @@ const Method* find_method(std::string_view name) {
 }
 
 }  // namespace
-
-GateState::GateState(WorkerService& worker, const WorkerOptions& allowed, Connections& all)
-    : service(worker),
-      options(allowed),
-      connections(all),
-      session_threads(allowed.limits.max_sessions * kStreamsOfASession),
-      profile_threads(kProfiles) {}
 
 void Gate::check_token(const grpc::ServerContextBase& context) const {
   const std::string& token = state_.options.token;

@@ -3,15 +3,17 @@
 #include <array>
 #include <utility>
 
+#include "systole/base/mutex.h"
+
 namespace systole::worker {
 
 bool HealthState::serving() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return serving_;
 }
 
 void HealthState::set_serving(bool serving) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   serving_ = serving;
   for (HealthWatch* watch : watches_) watch->tell();
 }
@@ -30,7 +32,7 @@ HealthCheck::HealthCheck(const CallContext& context, bool serving)
 
 HealthWatch::HealthWatch(const CallContext& context, HealthState& state)
     : Call(context), state_(state) {
-  const std::lock_guard lock(state_.mutex_);
+  const MutexLock lock(state_.mutex_);
   if (state_.watches_.size() >= HealthState::kMaxWatches) {
     end({grpc::StatusCode::RESOURCE_EXHAUSTED, "worker: watches, got too many"});
   } else {
@@ -40,7 +42,7 @@ HealthWatch::HealthWatch(const CallContext& context, HealthState& state)
 }
 
 HealthWatch::~HealthWatch() {
-  const std::lock_guard lock(state_.mutex_);
+  const MutexLock lock(state_.mutex_);
   state_.watches_.erase(this);
 }
 
@@ -54,7 +56,7 @@ void HealthWatch::tell() {
 }
 
 void HealthWatch::OnWriteDone(bool ok) {
-  const std::lock_guard lock(state_.mutex_);
+  const MutexLock lock(state_.mutex_);
   writing_ = false;
   if (!ok || cancelled_) return end(grpc::Status::CANCELLED);
   tell();
@@ -62,7 +64,7 @@ void HealthWatch::OnWriteDone(bool ok) {
 
 void HealthWatch::OnCancel() {
   Call::OnCancel();
-  const std::lock_guard lock(state_.mutex_);
+  const MutexLock lock(state_.mutex_);
   cancelled_ = true;
   if (!writing_) end(grpc::Status::CANCELLED);
 }

@@ -1,9 +1,9 @@
 // gRPC's health service (grpc.health.v1.Health), which answers for the whole worker.
 #pragma once
 
-#include <mutex>
 #include <set>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/calls/call.h"
 
 namespace systole::worker {
@@ -17,13 +17,14 @@ class HealthState {
   static constexpr size_t kMaxWatches = 16;
 
   bool serving() const;
-  void set_serving(bool serving);
+  // The mutex of the watches is that of this state, which the analysis cannot know.
+  void set_serving(bool serving) SYSTOLE_NO_THREAD_SAFETY_ANALYSIS;
 
  private:
   friend class HealthWatch;
-  mutable std::mutex mutex_;
-  bool serving_ = true;
-  std::set<HealthWatch*> watches_;
+  mutable Mutex mutex_;
+  bool serving_ SYSTOLE_GUARDED_BY(mutex_) = true;
+  std::set<HealthWatch*> watches_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // The message HealthCheckResponse.
@@ -49,7 +50,7 @@ class HealthWatch final : public Call {
  private:
   friend class HealthState;
   // All REQUIRE the lock of the state.
-  void tell();
+  void tell() SYSTOLE_REQUIRES(state_.mutex_);
   void end(const grpc::Status& status);
 
   HealthState& state_;

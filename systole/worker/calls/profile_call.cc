@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "systole/worker/calls/gate.h"
+#include "systole/base/mutex.h"
+#include "systole/worker/calls/gate_state.h"
 #include "systole/worker/calls/unary_call.h"
 #include "systole/worker/protocol/chunks.h"
 #include "systole/worker/protocol/grpc_status.h"
@@ -26,14 +27,14 @@ void ProfileCall::OnReadDone(bool ok) {
     if (!status.ok()) Finish(status);
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_done_ = true;
   read_ok_ = ok;
   changed_.notify_all();
 }
 
 void ProfileCall::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   write_done_ = true;
   write_ok_ = ok;
   changed_.notify_all();
@@ -45,9 +46,9 @@ void ProfileCall::serve() {
 }
 
 bool ProfileCall::wait_for(bool& done, const bool& outcome) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!done) set_deadline(gate_.options.stall_seconds);
-  changed_.wait(lock, [&] { return done; });
+  changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return done; });
   set_deadline(0);
   done = false;
   return outcome;

@@ -1,10 +1,9 @@
 // The stream of a recording.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/calls/call.h"
 #include "systole/worker/service.h"
 
@@ -33,8 +32,8 @@ class ProfileCall final : public Call, public ProfilePeer {
   grpc::ByteBuffer message_;  // that is read
   grpc::ByteBuffer written_;
   bool begun_ = false;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   bool read_done_ = false;
   bool read_ok_ = false;
   bool write_done_ = false;

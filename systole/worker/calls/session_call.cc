@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "systole/base/log.h"
-#include "systole/worker/calls/gate.h"
+#include "systole/base/mutex.h"
+#include "systole/worker/calls/gate_state.h"
 #include "systole/worker/protocol/chunks.h"
 #include "systole/worker/protocol/grpc_status.h"
 
@@ -17,8 +18,8 @@ class SessionSink final : public ReplySink {
   bool send(const v1::Reply& reply) override {
     grpc::ByteBuffer bytes = to_buffer(reply);
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !writing_ || ended_; });
+      MutexLock lock(mutex_);
+      changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return !writing_ || ended_; });
       if (ended_) return false;
       writing_ = true;
     }
@@ -30,33 +31,33 @@ class SessionSink final : public ReplySink {
 
   // The write has ended.
   void written(bool ok) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     writing_ = false;
     if (!ok) ended_ = true;
     changed_.notify_all();
   }
   // Nothing more is sent.
   void end() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   }
   // Ends, and waits for the write under way.
   void close() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     ended_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !writing_; });
+    changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return !writing_; });
   }
 
  private:
   SessionCall& call_;
   const std::shared_ptr<Canceller> canceller_;
   grpc::ByteBuffer message_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool writing_ = false;
-  bool ended_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool writing_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  bool ended_ SYSTOLE_GUARDED_BY(mutex_) = false;
 };
 
 SessionCall::SessionCall(const CallContext& context, GateState& gate)
@@ -104,7 +105,7 @@ void SessionCall::take_message() {
     throw invalid_argument("worker: request, got bytes that are none");
   }
   if (request.op_id() != 0) return session_->receive(std::move(request));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   heartbeat_ = true;
   last_heartbeat_.Clear();
   last_heartbeat_.set_acknowledged(request.acknowledged());
@@ -112,7 +113,7 @@ void SessionCall::take_message() {
 }
 
 void SessionCall::end_input(const grpc::Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!input_ended_) input_status_ = status;
   input_ended_ = true;
   changed_.notify_all();
@@ -140,8 +141,8 @@ grpc::Status SessionCall::answer_heartbeats() {
   while (true) {
     v1::Request heartbeat;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return heartbeat_ || input_ended_; });
+      MutexLock lock(mutex_);
+      changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return heartbeat_ || input_ended_; });
       if (input_ended_) return input_status_;
       heartbeat_ = false;
       heartbeat = last_heartbeat_;

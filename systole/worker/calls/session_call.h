@@ -1,11 +1,10 @@
 // The stream of a session.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/calls/call.h"
 #include "systole/worker/session.h"
 
@@ -37,12 +36,12 @@ class SessionCall final : public Call {
   grpc::ByteBuffer message_;
   std::shared_ptr<WorkerSession> session_;  // set by open()
   std::shared_ptr<SessionSink> sink_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  bool heartbeat_ = false;  // one has arrived
-  v1::Request last_heartbeat_;
-  bool input_ended_ = false;  // with this status
-  grpc::Status input_status_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool heartbeat_ SYSTOLE_GUARDED_BY(mutex_) = false;  // one has arrived
+  v1::Request last_heartbeat_ SYSTOLE_GUARDED_BY(mutex_);
+  bool input_ended_ SYSTOLE_GUARDED_BY(mutex_) = false;  // with this status
+  grpc::Status input_status_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

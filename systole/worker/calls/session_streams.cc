@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
 void SessionStreams::read(TurnReader& reader) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (reads_ < kMaxReads) {
     ++reads_;
     reader.read_in_turn();
@@ -17,7 +18,7 @@ void SessionStreams::read(TurnReader& reader) {
 }
 
 void SessionStreams::read_done() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waiting_.empty()) {
     --reads_;
     return;
@@ -28,12 +29,12 @@ void SessionStreams::read_done() {
 }
 
 bool SessionStreams::leave(const TurnReader& reader) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::erase(waiting_, &reader) > 0;
 }
 
 std::shared_ptr<SessionStreams> SessionStreamTable::join(uint64_t session) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(streams_, [](const auto& entry) { return entry.second.expired(); });
   auto streams = streams_[session].lock();
   if (streams == nullptr) {

@@ -5,7 +5,8 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
+
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
@@ -33,9 +34,9 @@ class SessionStreams {
   bool leave(const TurnReader& reader);
 
  private:
-  std::mutex mutex_;
-  int reads_ = 0;
-  std::deque<TurnReader*> waiting_;
+  Mutex mutex_;
+  int reads_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  std::deque<TurnReader*> waiting_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // Thread-safe.
@@ -46,8 +47,8 @@ class SessionStreamTable {
   std::shared_ptr<SessionStreams> join(uint64_t session);
 
  private:
-  std::mutex mutex_;
-  std::map<uint64_t, std::weak_ptr<SessionStreams>> streams_;
+  Mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<SessionStreams>> streams_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::worker

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 namespace {
@@ -16,7 +17,7 @@ TaskThread::TaskThread() : thread_([this] { run(); }) {}
 
 TaskThread::~TaskThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -25,7 +26,7 @@ TaskThread::~TaskThread() {
 
 bool TaskThread::post(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.size() >= kMaxTasks) return false;
     tasks_.push_back(std::move(task));
   }
@@ -37,8 +38,8 @@ void TaskThread::run() {
   while (true) {
     std::function<void()> task;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return ending_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();
@@ -48,13 +49,13 @@ void TaskThread::run() {
 }
 
 ThreadCount::~ThreadCount() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return count_ == 0; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [this]() SYSTOLE_REQUIRES(mutex_) { return count_ == 0; });
 }
 
 void ThreadCount::start(std::function<void()> body) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (count_ >= most_) {
       throw make_error(Code::resource_exhausted, "worker: streams, got more than {} at a time",
                        most_);
@@ -76,7 +77,7 @@ void ThreadCount::start(std::function<void()> body) {
 }
 
 void ThreadCount::ended() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --count_;
   changed_.notify_all();
 }

@@ -1,11 +1,11 @@
 // Work that may block, away from gRPC's threads.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
@@ -23,10 +23,10 @@ class TaskThread {
  private:
   void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool ending_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> tasks_ SYSTOLE_GUARDED_BY(mutex_);
+  bool ending_ SYSTOLE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
@@ -47,9 +47,9 @@ class ThreadCount {
   void ended();
 
   const int64_t most_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int64_t count_ = 0;
+  Mutex mutex_;
+  CondVar changed_;
+  int64_t count_ SYSTOLE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace systole::worker

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "systole/worker/calls/gate.h"
+#include "systole/base/mutex.h"
+#include "systole/worker/calls/gate_state.h"
 #include "systole/worker/calls/unary_call.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/grpc_status.h"
@@ -20,7 +21,7 @@ void UploadCall::read_in_turn() {
 
 // The message after this one arrives while this one is copied.
 void UploadCall::OnReadDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool first = !claimed_;
   if (first && !claim()) return;
   claimed_ = true;
@@ -31,7 +32,7 @@ void UploadCall::OnReadDone(bool ok) {
   message.Swap(&message_);
   if (ok && !first) streams_->read(*this);
   bool complete = false;
-  const grpc::Status status = status_of([&] {
+  const grpc::Status status = status_of([&]() SYSTOLE_REQUIRES(mutex_) {
     if (!ok) throw make_error(Code::cancelled, "worker: upload, got no end");
     if (first) {
       begin(message);
@@ -51,7 +52,7 @@ void UploadCall::OnReadDone(bool ok) {
 
 void UploadCall::OnCancel() {
   Call::OnCancel();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // A read under way ends by itself.
   if (streams_ != nullptr && !ended_ && streams_->leave(*this)) {
     end({grpc::StatusCode::CANCELLED, "worker: upload, got no end"});

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/calls/call.h"
 #include "systole/worker/calls/session_streams.h"
 #include "systole/worker/protocol/chunks.h"
@@ -24,20 +24,20 @@ class UploadCall final : public Call, private TurnReader {
  private:
   void read_in_turn() override;
   // All REQUIRE the lock.
-  void begin(grpc::ByteBuffer& message);
-  void end(const grpc::Status& status);
+  void begin(grpc::ByteBuffer& message) SYSTOLE_REQUIRES(mutex_);
+  void end(const grpc::Status& status) SYSTOLE_REQUIRES(mutex_);
 
   GateState& gate_;
-  std::mutex mutex_;  // of all below, except for message_ while it is read
-  bool claimed_ = false;
-  bool ended_ = false;
+  Mutex mutex_;  // of all below, except for message_ while it is read
+  bool claimed_ SYSTOLE_GUARDED_BY(mutex_) = false;
+  bool ended_ SYSTOLE_GUARDED_BY(mutex_) = false;
   grpc::ByteBuffer message_;
-  grpc::ByteBuffer reply_;
-  std::shared_ptr<WorkerSession> session_;
-  std::shared_ptr<SessionStreams> streams_;
-  std::shared_ptr<Transfer> transfer_;
-  std::optional<ChunkReader> reader_;
-  uint64_t id_ = 0;
+  grpc::ByteBuffer reply_ SYSTOLE_GUARDED_BY(mutex_);
+  std::shared_ptr<WorkerSession> session_ SYSTOLE_GUARDED_BY(mutex_);
+  std::shared_ptr<SessionStreams> streams_ SYSTOLE_GUARDED_BY(mutex_);
+  std::shared_ptr<Transfer> transfer_ SYSTOLE_GUARDED_BY(mutex_);
+  std::optional<ChunkReader> reader_ SYSTOLE_GUARDED_BY(mutex_);
+  uint64_t id_ SYSTOLE_GUARDED_BY(mutex_) = 0;
 };
 
 class DownloadCall final : public Call {

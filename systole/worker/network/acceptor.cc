@@ -20,6 +20,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 namespace {
@@ -148,8 +149,8 @@ void Acceptor::run() {
                                                          : kCheckEveryMs;
     const int count = ::epoll_wait(events_, ready.data(), static_cast<int>(ready.size()), every);
     for (int i = 0; i < count; ++i) {
-      const int descriptor = ready[static_cast<size_t>(i)].data.fd;
-      const uint32_t what = ready[static_cast<size_t>(i)].events;
+      const int descriptor = ready[i].data.fd;
+      const uint32_t what = ready[i].events;
       if (descriptor == wake_) return;
       const auto it = watched_.find(descriptor);
       if (it == watched_.end()) {
@@ -286,7 +287,7 @@ void Acceptor::forget(const std::shared_ptr<Connection>& connection) {
 }
 
 bool Acceptor::is_own(const Peer& peer) {
-  const std::lock_guard lock(own_mutex_);
+  const MutexLock lock(own_mutex_);
   const auto it = own_.find(peer);
   if (it == own_.end()) return false;
   it->second = true;
@@ -310,17 +311,17 @@ std::optional<int> Acceptor::connect_own(double seconds) {
   bool arrived = false;
   if (peer) {
     {
-      const std::lock_guard lock(own_mutex_);
+      const MutexLock lock(own_mutex_);
       own_[*peer] = false;
     }
     const bool begun = ::connect(socket, reinterpret_cast<const sockaddr*>(&target), size) == 0 ||
                        errno == EINPROGRESS;
     while (begun && !arrived && Connection::Clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      const std::lock_guard lock(own_mutex_);
+      const MutexLock lock(own_mutex_);
       arrived = own_[*peer];
     }
-    const std::lock_guard lock(own_mutex_);
+    const MutexLock lock(own_mutex_);
     own_.erase(*peer);
   }
   if (arrived) return socket;

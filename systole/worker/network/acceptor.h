@@ -4,12 +4,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/network/connections.h"
 #include "systole/worker/network/listener.h"
 
@@ -75,8 +75,9 @@ class Acceptor {
   };
   std::vector<Handed>
       handed_;  // strangers that gRPC has, oldest first; it may be slow to close them
-  std::mutex own_mutex_;
-  std::map<Peer, bool> own_;  // connections of connect_own(), and whether they have arrived
+  Mutex own_mutex_;
+  std::map<Peer, bool> own_ SYSTOLE_GUARDED_BY(
+      own_mutex_);  // connections of connect_own(), and whether they have arrived
   std::thread thread_;
 };
 

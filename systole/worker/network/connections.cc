@@ -12,6 +12,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/worker/network/listener.h"
 
 namespace systole::worker {
@@ -77,7 +78,7 @@ void Connections::take_out(const Connection& connection) {
 
 std::shared_ptr<Connection> Connections::add(int descriptor, const Peer& peer) {
   std::shared_ptr<Connection> replaced;  // destroyed without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (static_cast<int64_t>(strangers_.size()) >= limits_.max_strangers) {
     replaced = stranger_to_evict();
     replaced->shut_down();
@@ -90,7 +91,7 @@ std::shared_ptr<Connection> Connections::add(int descriptor, const Peer& peer) {
 }
 
 std::shared_ptr<Connection> Connections::add_own(int descriptor, const Peer& peer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto added = insert(descriptor, peer);
   added->known_ = true;
   return added;
@@ -109,13 +110,13 @@ std::shared_ptr<Connection> Connections::insert(int descriptor, const Peer& peer
 }
 
 std::shared_ptr<Connection> Connections::find(const Peer& peer) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = all_.find(peer);
   return it == all_.end() ? nullptr : it->second;
 }
 
 void Connections::remove(const Connection& connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_out(connection);
 }
 
@@ -126,7 +127,7 @@ void Connections::admit(Connection& connection) {
 
 bool Connections::make_known(Connection& connection) {
   if (connection.known_) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (connection.known_) return true;
   const auto it = strangers_.find(connection.number());
   if (it == strangers_.end()) return false;  // it was shut down
@@ -166,14 +167,14 @@ void Connections::count_reset(Connection& connection) const {
 void Connections::check_bytes(Connection& stranger) {
   if (stranger.known() || stranger.received_bytes() <= limits_.stranger_bytes) return;
   stranger.shut_down();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++shut_down_;
 }
 
 void Connections::check(Connection::Clock::time_point now) {
   const auto allowed = std::chrono::duration<double>(limits_.stranger_seconds);
   std::vector<std::shared_ptr<Connection>> dropped;  // destroyed without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [number, stranger] : strangers_) {
     if (now - stranger->begin_ > allowed || stranger->received_bytes() > limits_.stranger_bytes) {
       dropped.push_back(stranger);
@@ -200,7 +201,7 @@ void Connections::report(Connection::Clock::time_point now) {
 }
 
 bool Connections::evict_stranger() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto evicted = stranger_to_evict();
   if (evicted == nullptr) return false;
   evicted->shut_down();
@@ -210,17 +211,17 @@ bool Connections::evict_stranger() {
 }
 
 void Connections::shut_down_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [peer, connection] : all_) connection->shut_down();
 }
 
 int64_t Connections::num_strangers() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int64_t>(strangers_.size());
 }
 
 int64_t Connections::num_known() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int64_t>(known_.size());
 }
 

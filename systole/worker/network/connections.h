@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/worker/network/peer.h"
 
 namespace systole::worker {
@@ -121,20 +121,20 @@ class Connections {
  private:
   using Pool = std::map<uint64_t, std::shared_ptr<Connection>>;  // by number: oldest first
   // All REQUIRE the lock.
-  std::shared_ptr<Connection> insert(int descriptor, const Peer& peer);
-  std::shared_ptr<Connection> stranger_to_evict() const;
-  void take_out(const Connection& connection);
-  void report(Connection::Clock::time_point now);
+  std::shared_ptr<Connection> insert(int descriptor, const Peer& peer) SYSTOLE_REQUIRES(mutex_);
+  std::shared_ptr<Connection> stranger_to_evict() const SYSTOLE_REQUIRES(mutex_);
+  void take_out(const Connection& connection) SYSTOLE_REQUIRES(mutex_);
+  void report(Connection::Clock::time_point now) SYSTOLE_REQUIRES(mutex_);
 
   const ConnectionLimits limits_;
-  mutable std::mutex mutex_;
-  std::map<Peer, std::shared_ptr<Connection>> all_;
-  Pool strangers_;
-  Pool known_;
-  uint64_t next_number_ = 0;
-  int64_t shut_down_ = 0;  // since the last report
-  Connection::Clock::time_point reported_{};
-  Connection::Clock::time_point period_began_{};
+  mutable Mutex mutex_;
+  std::map<Peer, std::shared_ptr<Connection>> all_ SYSTOLE_GUARDED_BY(mutex_);
+  Pool strangers_ SYSTOLE_GUARDED_BY(mutex_);
+  Pool known_ SYSTOLE_GUARDED_BY(mutex_);
+  uint64_t next_number_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+  int64_t shut_down_ SYSTOLE_GUARDED_BY(mutex_) = 0;  // since the last report
+  Connection::Clock::time_point reported_ SYSTOLE_GUARDED_BY(mutex_){};
+  Connection::Clock::time_point period_began_ SYSTOLE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace systole::worker

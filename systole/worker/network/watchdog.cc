@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
@@ -16,7 +17,7 @@ Watchdog::Watchdog(const WatchdogOptions& options, std::function<bool()> probe,
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -26,8 +27,8 @@ Watchdog::~Watchdog() {
 void Watchdog::run() {
   const std::chrono::duration<double> every(options_.every_seconds);
   int failed = 0;
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, every, [this] { return ending_; })) {
+  MutexLock lock(mutex_);
+  while (!changed_.wait_for(lock, every, [this]() SYSTOLE_REQUIRES(mutex_) { return ending_; })) {
     lock.unlock();
     failed = probe_() ? 0 : failed + 1;
     if (failed > 0) {

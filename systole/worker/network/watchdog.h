@@ -1,10 +1,10 @@
 // Finds out that a server does not answer any more.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "systole/base/mutex.h"
 
 namespace systole::worker {
 
@@ -30,9 +30,9 @@ class Watchdog {
   const WatchdogOptions options_;
   const std::function<bool()> probe_;
   const std::function<void()> on_deaf_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool ending_ SYSTOLE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

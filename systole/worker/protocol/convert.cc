@@ -136,7 +136,7 @@ runtime::Device from_wire(const v1::Device& message) {
   const int axes =
       std::min<int>(message.coordinates_size(), static_cast<int>(device.coordinates.size()));
   for (int axis = 0; axis < axes; ++axis) {
-    device.coordinates[static_cast<size_t>(axis)] = static_cast<int>(message.coordinates(axis));
+    device.coordinates[axis] = static_cast<int>(message.coordinates(axis));
   }
   return device;
 }
@@ -165,7 +165,7 @@ runtime::ExecutableStats from_wire(const v1::Stats& message) {
 
 void to_wire(const runtime::StepProfile& step, v1::StepProfile& message) {
   message.set_step(step.step);
-  message.set_by_reference(step.by_reference);
+  message.set_interpreted(step.interpreted);
   message.set_runs(step.runs);
   message.set_seconds(step.seconds);
   message.set_flops(step.flops);
@@ -174,7 +174,7 @@ void to_wire(const runtime::StepProfile& step, v1::StepProfile& message) {
 
 runtime::StepProfile from_wire(const v1::StepProfile& message) {
   return {.step = message.step(),
-          .by_reference = message.by_reference(),
+          .interpreted = message.interpreted(),
           .runs = message.runs(),
           .seconds = message.seconds(),
           .flops = message.flops(),

@@ -71,7 +71,7 @@ void encode_op(const tracing::Op& op, v1::RecordedOp& message) {
   message.set_bytes(op.bytes);
   message.set_padded_flops(op.padded_flops);
   message.set_rows(op.rows);
-  message.set_by_reference(op.by_reference);
+  message.set_interpreted(op.interpreted);
 }
 
 void encode_allocation(const tracing::Allocation& a, v1::RecordedAllocation& message) {
@@ -234,7 +234,7 @@ tracing::Op decode_op(const v1::RecordedOp& message) {
           .bytes = checked(message.bytes(), "bytes"),
           .padded_flops = checked(message.padded_flops(), "FLOP"),
           .rows = checked(message.rows(), "rows"),
-          .by_reference = message.by_reference()};
+          .interpreted = message.interpreted()};
 }
 
 tracing::Allocation decode_allocation(const v1::RecordedAllocation& message) {

@@ -4,7 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/file_system.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::worker {
 namespace {

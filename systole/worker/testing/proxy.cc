@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "systole/base/mutex.h"
+
 namespace systole::worker::testing {
 namespace {
 
@@ -57,7 +59,7 @@ Proxy::~Proxy() {
 
 void Proxy::cut() {
   cut_ = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
 }
 
@@ -70,7 +72,7 @@ void Proxy::accept_all() {
       ::close(near);
       continue;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sockets_.insert(sockets_.end(), {near, far});
     threads_.emplace_back([this, near, far] { forward(near, far); });
     threads_.emplace_back([this, near, far] { forward(far, near); });

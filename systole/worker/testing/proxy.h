@@ -4,11 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "systole/base/mutex.h"
 
 namespace systole::worker::testing {
 
@@ -34,9 +35,9 @@ class Proxy {
   std::string address_;
   std::atomic<bool> cut_ = false;
   std::atomic<bool> ending_ = false;
-  std::mutex mutex_;
-  std::vector<int> sockets_;          // guarded by the mutex
-  std::vector<std::thread> threads_;  // guarded by the mutex
+  Mutex mutex_;
+  std::vector<int> sockets_ SYSTOLE_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ SYSTOLE_GUARDED_BY(mutex_);
   std::thread acceptor_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/backends/cpu/analysis/interval_index.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/analysis/arena_index.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -19,7 +19,7 @@ namespace {
 struct Buffer {
   std::vector<Value> values;
   // Once lifetimes are final: by value, which are ordered by their begin, the last end of a
-  // lifetime up to there. A chain of steps that compute in place has as many values as steps.
+  // lifetime up to there. A chain of thunks that compute in place has as many values as thunks.
   std::vector<int> last_end;
   std::optional<Slice> fixed;
   bool writable = true;
@@ -158,20 +158,20 @@ bool BufferPlanner::starts_loop(Value first, Value state) const {
          liveness_.lifetime(state).front().begin == liveness_.run(*loop).begin;
 }
 
-// `written`'s step ends the life of `read`, and may write over it.
+// `written`'s thunk ends the life of `read`, and may write over it.
 bool BufferPlanner::written_over(Value read, Value written) const {
-  const Instruction& step = *written.def;
-  if (!options_.reuse || has_programs(step)) return false;
-  if (step.is(Opcode::parameter)) return starts_loop(read, written);
-  const int time = liveness_.run(step).begin;
+  const Instruction& thunk = *written.def;
+  if (!options_.reuse || has_programs(thunk)) return false;
+  if (thunk.is(Opcode::parameter)) return starts_loop(read, written);
+  const int time = liveness_.run(thunk).begin;
   if (liveness_.lifetime(read).back().end != time ||
       liveness_.lifetime(written).front().begin != time) {
     return false;
   }
   bool used = false;
-  for (int i = 0; i < step.num_operands(); ++i) {
-    if (step.operand(i) != read) continue;
-    if (!options_.in_place(step, i, written.index)) return false;
+  for (int i = 0; i < thunk.num_operands(); ++i) {
+    if (thunk.operand(i) != read) continue;
+    if (!options_.in_place(thunk, i, written.index)) return false;
     used = true;
   }
   return used;
@@ -330,17 +330,12 @@ void BufferPlanner::place() {
     in_arena.push_back(&buffer);
   }
   std::ranges::stable_sort(in_arena, std::ranges::greater(), &Buffer::bytes);
-  IntervalIndex<const Buffer*> placed(liveness_.last_time());
+  ArenaIndex placed(liveness_.last_time());
   for (Buffer* buffer : in_arena) {
-    int64_t offset = options_.reuse ? 0 : out_.temp_bytes_;
+    int64_t offset = out_.temp_bytes_;
     if (options_.reuse) {
-      std::vector<const Buffer*> others = placed.overlapping(buffer->lifetime);
-      std::ranges::sort(others, {}, [](const Buffer* b) { return b->fixed->offset; });
-      for (const Buffer* other : others) {
-        if (offset + buffer->bytes <= other->fixed->offset) break;
-        offset = std::max(offset, aligned(other->fixed->offset + other->fixed->bytes));
-      }
-      placed.add(buffer->lifetime, buffer);
+      offset = placed.lowest_free(buffer->lifetime, buffer->bytes);
+      placed.add(buffer->lifetime, {offset, aligned(offset + buffer->bytes)});
     }
     buffer->fixed = Slice{Memory::temp, 0, offset, buffer->bytes};
     out_.temp_bytes_ = std::max(out_.temp_bytes_, aligned(offset + buffer->bytes));
@@ -400,8 +395,8 @@ BufferAssignment::BufferAssignment(const hlo::Module& module, const BufferOption
   BufferPlanner(module, options, *this).plan();
 }
 
-Slice BufferAssignment::scratch(const Instruction& step) const {
-  const auto found = scratch_.find(&step);
+Slice BufferAssignment::scratch(const Instruction& thunk) const {
+  const auto found = scratch_.find(&thunk);
   return found == scratch_.end() ? Slice{} : found->second;
 }
 

@@ -36,9 +36,9 @@ struct Move {
 struct BufferOptions {
   // Whether values with disjoint lifetimes may share memory. Tests turn it off.
   bool reuse = true;
-  // Returns whether the step may write `result` over `operand`.
+  // Returns whether the thunk may write `result` over `operand`.
   std::function<bool(const hlo::Instruction&, int operand, int result)> in_place;
-  // Returns the size of the step's scratch memory.
+  // Returns the size of the thunk's scratch memory.
   std::function<int64_t(const hlo::Instruction&)> scratch_bytes;
 };
 
@@ -48,8 +48,8 @@ class BufferAssignment {
   BufferAssignment(const hlo::Module& module, const BufferOptions& options);
 
   const Slice& slice(hlo::Value value) const { return slices_.at(value); }
-  // Returns the step's scratch memory, of 0 bytes if it needs none.
-  Slice scratch(const hlo::Instruction& step) const;
+  // Returns the thunk's scratch memory, of 0 bytes if it needs none.
+  Slice scratch(const hlo::Instruction& thunk) const;
   int64_t temp_bytes() const { return temp_bytes_; }
   // By Slice::index.
   const std::vector<Tensor>& constants() const { return constants_; }

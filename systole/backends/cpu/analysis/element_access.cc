@@ -49,7 +49,7 @@ std::vector<ElementSource> element_sources(IndexSpace& space, const Instruction&
   return sources;
 }
 
-std::vector<Value> Step::roots() const {
+std::vector<Value> Thunk::roots() const {
   if (is_fusion()) {
     const auto results = instruction_->region().results();
     return {results.begin(), results.end()};
@@ -61,7 +61,7 @@ std::vector<Value> Step::roots() const {
   return results;
 }
 
-std::optional<Value> Step::leaf(Value value) const {
+std::optional<Value> Thunk::leaf(Value value) const {
   if (!is_fusion()) {
     if (value.def == instruction_) return std::nullopt;
     return value;
@@ -71,17 +71,17 @@ std::optional<Value> Step::leaf(Value value) const {
   return instruction_->operand(value.def->attrs<hlo::ParameterAttrs>().index);
 }
 
-Shape loop_shape(const Step& step) {
-  const std::vector<Value> roots = step.roots();
+Shape loop_shape(const Thunk& thunk) {
+  const std::vector<Value> roots = thunk.roots();
   for (const Value& root : roots) {
-    if (step.is_fusion() && root.def->is(Opcode::concatenate)) return root.def->operand(0).shape();
+    if (thunk.is_fusion() && root.def->is(Opcode::concatenate)) return root.def->operand(0).shape();
   }
   return roots[0].shape();
 }
 
-std::vector<ResultPart> result_parts(const Step& step) {
-  const std::vector<Value> roots = step.roots();
-  const Shape loop = loop_shape(step);
+std::vector<ResultPart> result_parts(const Thunk& thunk) {
+  const std::vector<Value> roots = thunk.roots();
+  const Shape loop = loop_shape(thunk);
   // Roots of one number of elements run together, whatever their shapes.
   const auto source_in = [loop](const Shape& shape) {
     return [=](const IndexRef& index) {
@@ -91,7 +91,7 @@ std::vector<ResultPart> result_parts(const Step& step) {
   std::vector<ResultPart> parts;
   for (size_t k = 0; k < roots.size(); ++k) {
     const Value root = roots[k];
-    if (!step.is_fusion() || !root.def->is(Opcode::concatenate)) {
+    if (!thunk.is_fusion() || !root.def->is(Opcode::concatenate)) {
       parts.push_back({root, k, source_in(root.shape()),
                        [](IndexSpace&, const IndexRef& index) { return index->offset(); }});
       continue;
@@ -114,7 +114,7 @@ std::vector<ResultPart> result_parts(const Step& step) {
 void ElementAccess::visit(Value value, const IndexRef& index) {
   if (!seen_.insert({value.def, value.index, index.get()}).second) return;
   kept_.push_back(index);
-  if (const auto leaf = step_.leaf(value)) {
+  if (const auto leaf = thunk_.leaf(value)) {
     reads_.push_back({*leaf, index->offset()});
     need(index->offset());
     return;
@@ -122,7 +122,7 @@ void ElementAccess::visit(Value value, const IndexRef& index) {
   const Instruction& x = *value.def;
   cost_ += x.traits().has(hlo::kTranscendental) || x.is(Opcode::divide) ? 16 : 1;
   if (x.is(Opcode::iota)) {
-    need(index->at(*this)[static_cast<size_t>(x.attrs<hlo::IotaAttrs>().iota_dimension)]);
+    need(index->at(*this)[x.attrs<hlo::IotaAttrs>().iota_dimension]);
     return;
   }
   if (x.is(Opcode::constant)) {
@@ -136,7 +136,7 @@ void ElementAccess::visit(Value value, const IndexRef& index) {
 
 bool can_update_in_place(const Instruction& instruction, int operand, int result) {
   const Value read = instruction.operand(operand);
-  const TensorType& written = instruction.results()[static_cast<size_t>(result)];
+  const TensorType& written = instruction.results()[result];
   if (read.shape().num_elements() != written.shape.num_elements() ||
       size_of(read.dtype()) != size_of(written.dtype)) {
     return false;
@@ -144,22 +144,22 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   if (instruction.is(Opcode::dynamic_update_slice)) return operand == 0;
   if (instruction.is(Opcode::scatter) || instruction.is(Opcode::sort)) return operand == result;
   if (instruction.is(Opcode::rng_bit_generator)) return result == 0;  // the state
-  const Step step(instruction);
-  const std::vector<Value> roots = step.roots();
-  // (A fusion of steps computes some of its results from others.)
+  const Thunk thunk(instruction);
+  const std::vector<Value> roots = thunk.roots();
+  // (A fusion of thunks computes some of its results from others.)
   if (is_row_fusion(instruction)) return false;
   const auto of_elements = [&](const Value& root) {
-    return computes_elements(*root.def) || (step.is_fusion() && root.def->is(Opcode::concatenate));
+    return computes_elements(*root.def) || (thunk.is_fusion() && root.def->is(Opcode::concatenate));
   };
   if (!std::ranges::all_of(roots, of_elements)) return false;
   // A concatenation writes an element at another index than that at which it reads the operand.
-  if (!computes_elements(*roots[static_cast<size_t>(result)].def)) return false;
-  ElementAccess access(step);
+  if (!computes_elements(*roots[result].def)) return false;
+  ElementAccess access(thunk);
   std::vector<Affine> at;
   for (const int64_t size : written.shape)
     at.push_back(Affine::variable(access.add_variable(size)));
   const IndexRef index = make_index(written.shape, at);
-  for (const ResultPart& part : result_parts(step)) {
+  for (const ResultPart& part : result_parts(thunk)) {
     if (part.value.shape().num_elements() != written.shape.num_elements()) return false;
     access.visit(part.value,
                  part.value.shape() == written.shape

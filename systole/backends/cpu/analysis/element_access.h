@@ -1,4 +1,4 @@
-// The memory accesses of a step, computed before its code is generated.
+// The memory accesses of a thunk, computed before its code is generated.
 #pragma once
 
 #include <functional>
@@ -20,24 +20,24 @@ std::vector<ElementSource> element_sources(IndexSpace& space, const hlo::Instruc
 // Returns whether the result elements can be computed one by one, each from few operand elements.
 bool computes_elements(const hlo::Instruction& instruction);
 
-// A step of a program: an instruction whose operands and results are in memory.
-class Step {
+// A thunk of a program: an instruction whose operands and results are in memory.
+class Thunk {
  public:
-  explicit Step(const hlo::Instruction& instruction) : instruction_(&instruction) {}
+  explicit Thunk(const hlo::Instruction& instruction) : instruction_(&instruction) {}
 
   const hlo::Instruction& instruction() const { return *instruction_; }
   bool is_fusion() const { return instruction_->is(hlo::Opcode::fusion); }
   // The values that are stored to the results' memory.
   std::vector<hlo::Value> roots() const;
-  // Maps `value`, used inside this step, to the operand in memory that it stands for. Returns
-  // nullopt if the step computes it.
+  // Maps `value`, used inside this thunk, to the operand in memory that it stands for. Returns
+  // nullopt if the thunk computes it.
   std::optional<hlo::Value> leaf(hlo::Value value) const;
 
  private:
   const hlo::Instruction* instruction_;
 };
 
-// A value that the step's loop stores to a result. A result has one such part; a concatenation has
+// A value that the thunk's loop stores to a result. A result has one such part; a concatenation has
 // one for each operand.
 struct ResultPart {
   hlo::Value value;
@@ -46,15 +46,15 @@ struct ResultPart {
   std::function<Affine(IndexSpace&, const IndexRef&)> destination;  // the offset in the result
 };
 // Returns what each iteration of the loop stores. REQUIRES: no root is a reduction.
-std::vector<ResultPart> result_parts(const Step& step);
-// Returns the shape that the loop of such a step runs over.
-Shape loop_shape(const Step& step);
+std::vector<ResultPart> result_parts(const Thunk& thunk);
+// Returns the shape that the loop of such a thunk runs over.
+Shape loop_shape(const Thunk& thunk);
 
 // Traces elements of values back to memory, and records memory accesses and other uses of indices
 // as affine forms.
 class ElementAccess : public IndexSpace {
  public:
-  explicit ElementAccess(const Step& step) : step_(step) {}
+  explicit ElementAccess(const Thunk& thunk) : thunk_(thunk) {}
 
   struct Read {
     hlo::Value leaf;
@@ -78,7 +78,7 @@ class ElementAccess : public IndexSpace {
   }
   void define_clamp(Var, const Affine& x, int64_t) override { need(x); }
 
-  const Step& step_;
+  const Thunk& thunk_;
   std::vector<Read> reads_;
   std::vector<Affine> needed_;
   std::set<std::tuple<const hlo::Instruction*, int, const Index*>> seen_;
@@ -88,6 +88,6 @@ class ElementAccess : public IndexSpace {
 
 // Returns whether result and operand may share memory: each operand element is read for the last
 // time when the result element at the same place is written.
-bool can_update_in_place(const hlo::Instruction& step, int operand, int result);
+bool can_update_in_place(const hlo::Instruction& thunk, int operand, int result);
 
 }  // namespace systole::cpu

@@ -8,7 +8,7 @@
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -119,7 +119,7 @@ TEST(ExtremumIndex, TakesTheInitialIndexForOneOfARow) {
     for (const double initial : {-1, 5}) {
       const Search s{.shape = {3, columns}, .initial_index = initial};
       Tensor x = all_worst(s);
-      x.data<float>()[static_cast<size_t>(columns + 90)] = 1;
+      x.data<float>()[columns + 90] = 1;
       const auto results = testing::run(*program(s), {{x}});
       EXPECT_EQ(results[0].as_double(0), std::min(initial, 0.0));
       EXPECT_EQ(results[0].as_double(1), 90);

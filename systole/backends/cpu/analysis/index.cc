@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -21,7 +21,7 @@ const std::vector<Affine>& Index::at(IndexSpace& space) const {
   Affine rest = offset_;
   for (int d = shape_.rank() - 1; d > 0; --d) {
     auto [quotient, remainder] = space.divide(rest, shape_[d]);
-    at[static_cast<size_t>(d)] = std::move(remainder);
+    at[d] = std::move(remainder);
     rest = std::move(quotient);
   }
   if (!at.empty()) at[0] = std::move(rest);

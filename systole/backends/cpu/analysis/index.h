@@ -41,7 +41,7 @@ class IndexSpace {
 
   // Adds a loop variable: 0 <= value < size.
   Var add_variable(int64_t size);
-  int64_t size(Var var) const { return sizes_[static_cast<size_t>(var)]; }
+  int64_t size(Var var) const { return sizes_[var]; }
   int num_variables() const { return static_cast<int>(sizes_.size()); }
   // Returns the least and the greatest value.
   std::pair<int64_t, int64_t> range(const Affine& x) const;

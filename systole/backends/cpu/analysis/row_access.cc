@@ -13,9 +13,9 @@ using hlo::Value;
 
 namespace {
 
-// Returns the reduction that defines the step's loops, or null.
-const Instruction* reduction_of(const Step& step) {
-  for (const Value& root : step.roots()) {
+// Returns the reduction that defines the thunk's loops, or null.
+const Instruction* reduction_of(const Thunk& thunk) {
+  for (const Value& root : thunk.roots()) {
     if (root.def->is(Opcode::reduce)) return root.def;
   }
   return nullptr;
@@ -69,19 +69,18 @@ std::optional<int64_t> rows_of_windows(const Instruction& x) {
   if (!windows_tile(x) || x.shape().num_elements() == 0) return {};
   const Dims& window = x.attrs<hlo::WindowAttrs>().window_dimensions;
   int64_t rows = 1;
-  for (int d = 0; d < x.shape().rank() && window[static_cast<size_t>(d)] == 1; ++d)
-    rows *= x.shape()[d];
+  for (int d = 0; d < x.shape().rank() && window[d] == 1; ++d) rows *= x.shape()[d];
   return rows;
 }
 
 }  // namespace
 
-std::optional<int64_t> rows_of_step(const Instruction& instruction) {
+std::optional<int64_t> rows_of_thunk(const Instruction& instruction) {
   if (instruction.is(Opcode::rng_bit_generator)) return rows_of_bits(instruction);
   if (instruction.is(Opcode::select_and_scatter)) return rows_of_windows(instruction);
-  const Step step(instruction);
-  if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return std::nullopt;
-  const Instruction* reduction = reduction_of(step);
+  const Thunk thunk(instruction);
+  if (!instruction.is(Opcode::reduce) && !thunk.is_fusion()) return std::nullopt;
+  const Instruction* reduction = reduction_of(thunk);
   if (reduction == nullptr) return std::nullopt;
   const Shape& shape = reduction->operand(0).shape();
   int64_t rows = 1;
@@ -96,9 +95,9 @@ bool has_identity(const Instruction& reduction) {
 
 bool gathers_rows(const Instruction& instruction, int64_t rows) {
   if (instruction.is(Opcode::rng_bit_generator)) return true;
-  const Step step(instruction);
-  if (!instruction.is(Opcode::reduce) && !step.is_fusion()) return false;
-  const Instruction* reduction = reduction_of(step);
+  const Thunk thunk(instruction);
+  if (!instruction.is(Opcode::reduce) && !thunk.is_fusion()) return false;
+  const Instruction* reduction = reduction_of(thunk);
   if (reduction == nullptr) return false;
   const Shape& shape = reduction->operand(0).shape();
   const auto axes = row_axes(shape, rows);
@@ -106,35 +105,35 @@ bool gathers_rows(const Instruction& instruction, int64_t rows) {
   for (int d = 0; axes && d < *axes; ++d) {
     if (shape[d] != 1 && std::ranges::find(removed, d) == removed.end()) return false;
   }
-  return axes && std::ranges::all_of(step.roots(), [](const Value& root) {
+  return axes && std::ranges::all_of(thunk.roots(), [](const Value& root) {
            return !root.def->is(Opcode::reduce) || has_identity(*root.def);
          });
 }
 
 bool is_gathered(Value value, int64_t rows) {
   if (value.def->is(Opcode::rng_bit_generator)) return value.index == 0;
-  const Value root = Step(*value.def).roots()[static_cast<size_t>(value.index)];
+  const Value root = Thunk(*value.def).roots()[value.index];
   return root.def->is(Opcode::reduce) && gathers_rows(*value.def, rows);
 }
 
 bool works_by_rows(const Instruction& instruction, int64_t rows,
                    const std::function<bool(Value)>& inside) {
   if (instruction.is(Opcode::rng_bit_generator))
-    return rows_of_step(instruction) == rows && !inside(instruction.operand(0));
+    return rows_of_thunk(instruction) == rows && !inside(instruction.operand(0));
   // (Both arrays have the result's leading axes.)
   if (instruction.is(Opcode::select_and_scatter)) {
     const auto has_rows = [&](Value array) { return !inside(array) || !is_gathered(array, rows); };
-    return rows_of_step(instruction) == rows && !inside(instruction.operand(2)) &&
+    return rows_of_thunk(instruction) == rows && !inside(instruction.operand(2)) &&
            has_rows(instruction.operand(0)) && has_rows(instruction.operand(1));
   }
-  const Step step(instruction);
-  const std::vector<Value> roots = step.roots();
-  const Instruction* reduction = reduction_of(step);
+  const Thunk thunk(instruction);
+  const std::vector<Value> roots = thunk.roots();
+  const Instruction* reduction = reduction_of(thunk);
   const Shape& loop = reduction != nullptr ? reduction->operand(0).shape() : roots[0].shape();
   const auto axes = row_axes(loop, rows);
   if (!axes || loop.num_elements() == 0) return false;
   const bool gathers = gathers_rows(instruction, rows);
-  ElementAccess access(step);
+  ElementAccess access(thunk);
   std::vector<Affine> at;
   for (const int64_t size : loop) at.push_back(Affine::variable(access.add_variable(size)));
   const IndexRef index = make_index(loop, at);
@@ -169,12 +168,12 @@ bool is_used(Value value) {
 
 bool is_row_fusion(const Instruction& x) {
   if (!x.is(Opcode::fusion)) return false;
-  for (const Instruction* step : x.region().instructions()) {
-    if (step->is(Opcode::fusion) || step->is(Opcode::rng_bit_generator) ||
-        step->is(Opcode::select_and_scatter))
+  for (const Instruction* thunk : x.region().instructions()) {
+    if (thunk->is(Opcode::fusion) || thunk->is(Opcode::rng_bit_generator) ||
+        thunk->is(Opcode::select_and_scatter))
       return true;
-    if (!step->is(Opcode::reduce)) continue;
-    const auto users = step->users();
+    if (!thunk->is(Opcode::reduce)) continue;
+    const auto users = thunk->users();
     if (std::ranges::any_of(
             users, [&](const Instruction* user) { return user != x.region().terminator(); }))
       return true;
@@ -183,8 +182,8 @@ bool is_row_fusion(const Instruction& x) {
 }
 
 int64_t rows_of_fusion(const Instruction& fusion) {
-  for (const Instruction* step : fusion.region().instructions()) {
-    if (const auto rows = rows_of_step(*step)) return *rows;
+  for (const Instruction* thunk : fusion.region().instructions()) {
+    if (const auto rows = rows_of_thunk(*thunk)) return *rows;
   }
   return 1;
 }

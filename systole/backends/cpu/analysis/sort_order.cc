@@ -76,7 +76,7 @@ int64_t elements_read(Value value, int axis) {
       if (user->operand(i) != value) continue;
       int64_t read = value.shape()[axis];
       if (user->is(Opcode::slice)) {
-        read = user->attrs<hlo::SliceAttrs>().limit_indices[static_cast<size_t>(axis)];
+        read = user->attrs<hlo::SliceAttrs>().limit_indices[axis];
       } else if (user->is(Opcode::fusion)) {
         read = elements_read(user->region().parameter(i), axis);
       }

@@ -1,9 +1,8 @@
 #include <algorithm>
 
-#include "systole/backends/cpu/codegen/native.h"
 #include "systole/backends/cpu/codegen/profile_notes.h"
-#include "systole/backends/cpu/codegen/steps.h"
-#include "systole/hlo/passes/counted_loop.h"
+#include "systole/backends/cpu/codegen/thunks.h"
+#include "systole/hlo/analysis/counted_loop.h"
 
 namespace systole::cpu {
 
@@ -12,7 +11,7 @@ using hlo::Instruction;
 namespace {
 
 void emit_moves(FunctionEmitter& f, const std::vector<Move>& moves) {
-  f.begin_step({});
+  f.begin_kernel({});
   for (const Move& move : moves) f.copy(move);
 }
 
@@ -43,7 +42,7 @@ std::vector<Move> initial_moves(const FunctionEmitter& f, const Instruction& loo
   return moves;
 }
 
-// Returns whether a step of the computation is a kernel, which may fail.
+// Returns whether a thunk of the computation is a kernel, which may fail.
 bool has_kernels(const hlo::Computation& computation) {
   return std::ranges::any_of(computation.instructions(), [](const Instruction* x) {
     using hlo::Opcode;
@@ -65,7 +64,7 @@ bool is_overwritten_unread(const Instruction& x) {
     const std::vector<bool> unread = overwritten(*user);
     bool all = true;
     for (int i = 0; i < user->num_operands(); ++i)
-      all = all && (user->operand(i).def != &x || unread[static_cast<size_t>(i)]);
+      all = all && (user->operand(i).def != &x || unread[i]);
     return all;
   });
 }
@@ -80,15 +79,16 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
   llvm::BasicBlock* after = new_block(f, "while.after");
   f.b.CreateBr(condition);
   f.b.SetInsertPoint(condition);
-  emit_steps(f, x.region(0));
-  f.begin_step({});
+  emit_thunks(f, x.region(0));
+  // The condition may read what the body's last loop nest wrote.
+  f.begin_kernel({});
   llvm::Value* again = f.load(x.region(0).results()[0], f.i64(0));
   // The values of a failed kernel never change, nor does a condition that depends on them.
   if (has_kernels(x.region(0)) || has_kernels(x.region(1)))
     again = f.b.CreateAnd(again, f.no_error());
   f.b.CreateCondBr(again, body, after);
   f.b.SetInsertPoint(body);
-  emit_steps(f, x.region(1));
+  emit_thunks(f, x.region(1));
   emit_moves(f, f.program.buffers.moves_after(x.region(1)));
   if (steps) f.end_step();
   f.b.CreateBr(condition);
@@ -99,7 +99,7 @@ void emit_while(FunctionEmitter& f, const Instruction& x) {
 // if: region 0 when the operand is true. case: the region of that number, the last when there is
 // none.
 void emit_branches(FunctionEmitter& f, const Instruction& x) {
-  f.begin_step({});
+  f.begin_kernel({});
   llvm::Value* chosen = f.load(x.operand(0), f.i64(0));
   if (x.is(hlo::Opcode::if_)) {
     chosen = f.b.CreateSelect(chosen, f.b.getInt32(0), f.b.getInt32(1));
@@ -111,7 +111,7 @@ void emit_branches(FunctionEmitter& f, const Instruction& x) {
     llvm::BasicBlock* block = r + 1 == x.num_regions() ? last : new_block(f, "branch");
     if (block != last) branches->addCase(f.b.getInt32(static_cast<uint32_t>(r)), block);
     f.b.SetInsertPoint(block);
-    emit_steps(f, x.region(r));
+    emit_thunks(f, x.region(r));
     emit_moves(f, f.program.buffers.moves_after(x.region(r)));
     f.b.CreateBr(after);
   }

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/reduction.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/hlo/semantics/cost.h"
 
 namespace systole::cpu {
@@ -40,7 +40,7 @@ class ConvolutionLoops {
                                                   {2 * attrs_.output_feature_dimension, 1},
                                                   {2 * attrs_.output_feature_dimension + 1, 2}};
     for (int d = 0; d < spatial(); ++d) {
-      order.emplace_back(2 * attrs_.output_spatial_dimensions[static_cast<size_t>(d)], 3 + d);
+      order.emplace_back(2 * attrs_.output_spatial_dimensions[d], 3 + d);
     }
     std::ranges::sort(order);
     std::vector<Var> result;
@@ -116,15 +116,15 @@ class ConvolutionLoops {
 bool is_small(const Instruction& x) { return hlo::cost_of(x).flops <= 2048; }
 
 void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
+  const Thunk thunk(x);
   const ConvolutionLoops loops(x);
-  ElementAccess access(step);
+  ElementAccess access(thunk);
   add_variables(access, loops.sizes);
   std::vector<Bound> bounds;
   access.visit(x.operand(0), loops.input(access, bounds));
   need_bounds(access, bounds);
-  Reduction r{.step = step,
-              .written = result_slices(f, x),
+  Reduction r{.thunk = thunk,
+              .written = f.result_slices(x),
               .sizes = loops.sizes,
               .kept = loops.kept(),
               .reduced = loops.reduced(),
@@ -156,7 +156,7 @@ void emit_convolution_loops(FunctionEmitter& f, const Instruction& x) {
 
 // Nothing to add up: zeros.
 void emit_zeros(FunctionEmitter& f, const Instruction& x) {
-  const Slice to = result_slices(f, x)[0];
+  const Slice to = f.result_slices(x)[0];
   f.b.CreateMemSet(f.address(to), f.b.getInt8(0), static_cast<uint64_t>(to.bytes),
                    llvm::MaybeAlign(1));
 }
@@ -173,7 +173,7 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
     if (auto kernel = make_convolution_kernel(x, f.program.num_threads)) {
       f.call_kernel(std::move(kernel),
                     {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
-                     f.address(result_slices(f, x)[0])});
+                     f.address(f.result_slices(x)[0])});
       return;
     }
   }

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/loop_nest.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/kernels/join.h"
 #include "systole/backends/cpu/kernels/transpose.h"
+#include "systole/hlo/passes/fusion.h"
 
 namespace systole::cpu {
 
@@ -14,9 +16,9 @@ namespace {
 
 // result[place(i)] = value[i] for every index i of `shape`, where `place` may use the index space.
 using Place = std::function<IndexRef(IndexSpace&, const IndexRef&)>;
-void emit_copy_to(FunctionEmitter& f, const Step& step, const Value& value, const Place& place) {
-  const std::vector<Slice> written = result_slices(f, step.instruction());
-  emit_loop_over(f, {.step = step,
+void emit_copy_to(FunctionEmitter& f, const Thunk& thunk, const Value& value, const Place& place) {
+  const std::vector<Slice> written = f.result_slices(thunk.instruction());
+  emit_loop_over(f, {.thunk = thunk,
                      .shape = value.shape(),
                      .written = written,
                      .visit =
@@ -35,14 +37,43 @@ void emit_copy_to(FunctionEmitter& f, const Step& step, const Value& value, cons
                      .element_bytes = {size_of(value.dtype())}});
 }
 
+// Some operands at a time, each lot in a function of its own: LLVM takes longer than linear time
+// for a function that works on many arrays.
+void join_many(FunctionEmitter& f, const Instruction& x) {
+  const auto axis = static_cast<int>(x.attrs<hlo::ConcatenateAttrs>().dimension);
+  int64_t rows = 1;
+  for (int d = 0; d < axis; ++d) rows *= x.shape()[d];
+  const auto row_bytes = [&](const Value& array) { return array.type().byte_size() / rows; };
+  const std::span<const Value> operands = x.operands();
+  int64_t offset = 0;
+  for (size_t i = 0; i < operands.size(); i += hlo::kMaxJoined) {
+    const size_t count = std::min<size_t>(hlo::kMaxJoined, operands.size() - i);
+    FunctionEmitter part(f.program, "concatenate");
+    part.function->addFnAttr(llvm::Attribute::OptimizeNone);
+    part.function->addFnAttr(llvm::Attribute::NoInline);
+    JoinedRows joined{.rows = rows, .row_bytes = x.type().byte_size() / rows, .offset = offset};
+    std::vector<llvm::Value*> buffers = {part.address(part.result_slices(x)[0])};
+    for (const Value& operand : operands.subspan(i, count)) {
+      joined.pieces.push_back(row_bytes(operand));
+      buffers.push_back(part.address(part.slice(operand)));
+      offset += joined.pieces.back();
+    }
+    part.call_kernel(make_join_kernel(std::move(joined)), buffers);
+    part.finish();
+    f.call(part.function);
+  }
+}
+
 }  // namespace
 
 void emit_concatenate(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
+  if (x.shape().num_elements() == 0) return;
+  if (x.num_operands() > hlo::kMaxJoined && f.rows.count == 0) return join_many(f, x);
+  const Thunk thunk(x);
   const auto axis = static_cast<size_t>(x.attrs<hlo::ConcatenateAttrs>().dimension);
   int64_t offset = 0;
   for (const Value& operand : x.operands()) {
-    emit_copy_to(f, step, operand, [&](IndexSpace& space, const IndexRef& index) {
+    emit_copy_to(f, thunk, operand, [&](IndexSpace& space, const IndexRef& index) {
       std::vector<Affine> at = index->at(space);
       at[axis] += offset;
       return make_index(x.shape(), std::move(at));
@@ -68,12 +99,12 @@ IndexRef place_in_part(IndexSpace& space, const Shape& array, const MovedPart& p
 }
 
 void fill_part(FunctionEmitter& f, const Instruction& pad, const MovedPart& part) {
-  const Step step(pad);
-  const Slice written = result_slices(f, pad)[0];
+  const Thunk thunk(pad);
+  const Slice written = f.result_slices(pad)[0];
   const auto place = [&](IndexSpace& space, const IndexRef& index) {
     return place_in_part(space, pad.shape(), part, index)->offset();
   };
-  emit_loop_over(f, {.step = step,
+  emit_loop_over(f, {.thunk = thunk,
                      .shape = Shape(part.sizes),
                      .written = {written},
                      .visit =
@@ -111,7 +142,7 @@ void fill_around(FunctionEmitter& f, const Instruction& pad, const MovedPart& in
 }  // namespace
 
 void emit_pad(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
+  const Thunk thunk(x);
   const auto& attrs = x.attrs<hlo::PadAttrs>();
   const Shape& from = x.operand(0).shape();
   const auto rank = static_cast<size_t>(from.rank());
@@ -135,6 +166,8 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
     dense = dense && step_size == 1;
     empty = empty || begin >= end;
   }
+  // Elements between those of the operand cannot be reached by whole ranges: then all are filled,
+  // and some written twice.
   if (!dense || empty) {
     fill_part(f, x, {Dims(rank, 0), Dims(x.shape().begin(), x.shape().end()), Dims(rank, 1)});
   } else {
@@ -147,8 +180,8 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
   const auto place = [&](IndexSpace& space, const IndexRef& index) {
     return place_in_part(space, x.shape(), target, index)->offset();
   };
-  const Slice written = result_slices(f, x)[0];
-  emit_loop_over(f, {.step = step,
+  const Slice written = f.result_slices(x)[0];
+  emit_loop_over(f, {.thunk = thunk,
                      .shape = Shape(source.sizes),
                      .written = {written},
                      .visit =
@@ -169,7 +202,7 @@ void emit_transpose(FunctionEmitter& f, const Instruction& x) {
   if (f.program.optimize && f.rows.count == 0) {
     if (auto kernel = make_transpose_kernel(x, f.program.target.streamed_bytes)) {
       f.call_kernel(std::move(kernel),
-                    {f.address(f.slice(x.operand(0))), f.address(result_slices(f, x)[0])});
+                    {f.address(f.slice(x.operand(0))), f.address(f.result_slices(x)[0])});
       return;
     }
   }
@@ -177,14 +210,14 @@ void emit_transpose(FunctionEmitter& f, const Instruction& x) {
 }
 
 void emit_dynamic_update_slice(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
+  const Thunk thunk(x);
   const Value update = x.operand(1);
-  f.copy({f.slice(x.operand(0)), result_slices(f, x)[0]});
-  emit_copy_to(f, step, update, [&](IndexSpace& space, const IndexRef& index) {
+  f.copy({f.slice(x.operand(0)), f.result_slices(x)[0]});
+  emit_copy_to(f, thunk, update, [&](IndexSpace& space, const IndexRef& index) {
     std::vector<Affine> at = index->at(space);
     for (int d = 0; d < x.shape().rank(); ++d) {
       const int64_t last = x.shape()[d] - update.shape()[d];
-      at[static_cast<size_t>(d)] += space.element(x.operand(2 + d), scalar_index(), last);
+      at[d] += space.element(x.operand(2 + d), scalar_index(), last);
     }
     return make_index(x.shape(), std::move(at));
   });

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/reduction.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/blocked_dot.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
@@ -38,19 +38,19 @@ llvm::Value* zero_of(FunctionEmitter& f, DType dtype) {
 namespace {
 
 void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
+  const Thunk thunk(x);
   const DotAxes axes(x);
-  ElementAccess access(step);
+  ElementAccess access(thunk);
   Reduction r{
-      .step = step, .written = result_slices(f, x), .accumulators = {product_accumulator(x)}};
+      .thunk = thunk, .written = f.result_slices(x), .accumulators = {product_accumulator(x)}};
   std::vector<Affine> lhs_at(static_cast<size_t>(x.operand(0).shape().rank()));
   std::vector<Affine> rhs_at(static_cast<size_t>(x.operand(1).shape().rank()));
   const auto add = [&](int64_t size, bool kept, int64_t lhs_axis, int64_t rhs_axis) {
     const Var var = access.add_variable(size);
     r.sizes.push_back(size);
     (kept ? r.kept : r.reduced).push_back(var);
-    if (lhs_axis >= 0) lhs_at[static_cast<size_t>(lhs_axis)] = Affine::variable(var);
-    if (rhs_axis >= 0) rhs_at[static_cast<size_t>(rhs_axis)] = Affine::variable(var);
+    if (lhs_axis >= 0) lhs_at[lhs_axis] = Affine::variable(var);
+    if (rhs_axis >= 0) rhs_at[rhs_axis] = Affine::variable(var);
   };
   const Shape& lhs = x.operand(0).shape();
   const Shape& rhs = x.operand(1).shape();

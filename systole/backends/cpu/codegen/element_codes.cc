@@ -440,8 +440,7 @@ llvm::Value* convert(Elements& e, const Instruction& x, const IndexRef&, Sources
 llvm::Value* move(Elements&, const Instruction&, const IndexRef&, Sources s) { return s[0]; }
 
 llvm::Value* iota(Elements& e, const Instruction& x, const IndexRef& index, Sources) {
-  llvm::Value* i =
-      e.number(index->at(e)[static_cast<size_t>(x.attrs<hlo::IotaAttrs>().iota_dimension)]);
+  llvm::Value* i = e.number(index->at(e)[x.attrs<hlo::IotaAttrs>().iota_dimension]);
   // Through 32 bits, which convert to floats faster, where they are enough.
   const bool small = x.shape().num_elements() < (int64_t{1} << 31);
   if (small) i = e.f.b.CreateTrunc(i, e.f.b.getInt32Ty());

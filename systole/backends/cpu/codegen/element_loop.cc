@@ -2,10 +2,10 @@
 
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 
@@ -51,6 +51,8 @@ bool choose_strip(const Affine& target, Nest& nest) {
   return false;
 }
 
+// A store past the caches is fast only as part of a whole line that one thread writes: every run of
+// the strip must begin and end with a line, wherever the outer loops are.
 bool can_store_directly(const FunctionEmitter& f, const ElementLoop& loop, const Nest& nest,
                         const IndexSpace& space, const Affine& target) {
   const Loop& strip = nest.loops[nest.strip];
@@ -73,7 +75,7 @@ bool can_store_directly(const FunctionEmitter& f, const ElementLoop& loop, const
 
 Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
   Nest nest;
-  ElementAccess access(loop.step);
+  ElementAccess access(loop.thunk);
   const std::vector<Var> variables = add_variables(access, loop.shape.dims());
   const IndexRef index = make_index(loop.shape, coordinates(variables));
   loop.visit(access, index);
@@ -84,12 +86,14 @@ Nest plan_loops(const FunctionEmitter& f, const ElementLoop& loop) {
   }
   nest.streamed.assign(loop.written.size(), false);
   for (const ElementAccess::Read& read : access.reads()) nest.reads.push_back(f.slice(read.leaf));
+  // The rows of a row fusion stay in a cache for the thunks that follow.
   if (!loop.target || f.rows.count > 0 || !f.program.optimize) return nest;
   const Affine target = loop.target(access, index);
   if (!choose_strip(target, nest)) return nest;
   for (size_t k = 0; k < loop.written.size(); ++k) {
     const Slice& written = loop.written[k];
     const int64_t bytes = loop.shape.num_elements() * loop.element_bytes[k];
+    // What the loop updates in place is in a cache already: a store costs no more traffic.
     nest.streamed[k] =
         bytes >= f.program.target.streamed_bytes &&
         std::ranges::none_of(nest.reads, [&](const Slice& read) { return read.overlaps(written); });
@@ -109,7 +113,7 @@ void emit_blocks(Elements& e, const ElementLoop& loop, const Nest& nest, llvm::V
   for (size_t k = 0; k < written.size(); ++k) {
     if (nest.streamed[k]) written[k] = f.add_block(step * nest.inside * loop.element_bytes[k]);
   }
-  f.begin_step(written);
+  f.begin_kernel(written);
   for (size_t k = 0; k < written.size(); ++k) {
     if (nest.streamed[k]) f.redirect(loop.written[k], written[k]);
   }
@@ -143,12 +147,12 @@ void emit_blocks(Elements& e, const ElementLoop& loop, const Nest& nest, llvm::V
 // Iterations [begin, end) of the outermost loop, or all.
 void emit_range(FunctionEmitter& g, const ElementLoop& loop, const Nest& nest, llvm::Value* begin,
                 llvm::Value* end) {
-  Elements e(g, loop.step);
+  Elements e(g, loop.thunk);
   const std::vector<Var> variables = add_variables(e, loop.shape.dims());
   for (const Var var : variables) e.bind(var, nullptr);
   const auto index = [&] { return make_index(loop.shape, coordinates(variables)); };
   if (!nest.streams() || nest.direct) {
-    g.begin_step(loop.written);
+    g.begin_kernel(loop.written);
     emit_loops(e, nest.loops, begin, end, true, [&] { loop.store(e, index()); });
   } else if (nest.strip == 0) {
     emit_blocks(e, loop, nest, begin, end, index);
@@ -158,7 +162,7 @@ void emit_range(FunctionEmitter& g, const ElementLoop& loop, const Nest& nest, l
   }
   if (!nest.streams()) return;
   g.end_streams();
-  g.begin_step({});
+  g.begin_kernel({});
 }
 
 // The same with what is streamed stored where it belongs. Ranges of the strip itself begin with
@@ -198,13 +202,13 @@ void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
 }
 
 void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
-  const std::vector<Slice> results = result_slices(f, x);
-  const std::vector<ResultPart> parts = result_parts(step);
+  const Thunk thunk(x);
+  const std::vector<Slice> results = f.result_slices(x);
+  const std::vector<ResultPart> parts = result_parts(thunk);
   std::vector<int64_t> element_bytes;
   for (const TensorType& type : x.results()) element_bytes.push_back(size_of(type.dtype));
-  ElementLoop loop{.step = step,
-                   .shape = loop_shape(step),
+  ElementLoop loop{.thunk = thunk,
+                   .shape = loop_shape(thunk),
                    .written = results,
                    .visit =
                        [&](ElementAccess& access, const IndexRef& index) {

@@ -43,7 +43,7 @@ void throw_cannot_lower(const Instruction& x) {
 void Elements::bind(Var var, llvm::Value* value) {
   if (bound_.size() <= static_cast<size_t>(var))
     bound_.resize(static_cast<size_t>(var) + 1, nullptr);
-  bound_[static_cast<size_t>(var)] = value;
+  bound_[var] = value;
 }
 
 void Elements::restart() {
@@ -54,7 +54,7 @@ void Elements::restart() {
 llvm::Value* Elements::number(const Affine& x) {
   llvm::Value* sum = nullptr;
   for (const auto& [var, factor] : x.terms) {
-    llvm::Value* value = bound_[static_cast<size_t>(var)];
+    llvm::Value* value = bound_[var];
     if (value == nullptr) continue;
     llvm::Value* term = factor == 1 ? value : f.b.CreateMul(value, f.i64(factor), "", false, true);
     sum = sum == nullptr ? term : f.b.CreateAdd(sum, term, "", false, true);
@@ -105,7 +105,7 @@ llvm::Value* Elements::compute(Value value, const IndexRef& index) {
                        !has_programs(*x.parent().owner()) &&
                        !x.parent().owner()->is(hlo::Opcode::fusion);
   if (!in_call) {
-    if (const auto leaf = step.leaf(value)) return f.load(*leaf, number(index->offset()));
+    if (const auto leaf = thunk.leaf(value)) return f.load(*leaf, number(index->offset()));
   }
   if (x.is(hlo::Opcode::constant)) {
     const Tensor& tensor = x.attrs<hlo::ConstantAttrs>().value;
@@ -135,7 +135,7 @@ std::vector<llvm::Value*> Elements::call(const hlo::Computation& region,
   const auto outer_arguments = arguments_;
   const auto outer_known = known_;
   for (int i = 0; i < region.num_parameters(); ++i) {
-    arguments_[region.parameter(i)] = arguments[static_cast<size_t>(i)];
+    arguments_[region.parameter(i)] = arguments[i];
   }
   // Operands first: emission recurses from a value to its operands, as deep as those are not known.
   for (const Value& value : needed_values(region, wanted)) element(value, scalar_index());

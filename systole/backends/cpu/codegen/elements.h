@@ -9,14 +9,14 @@
 
 namespace systole::cpu {
 
-// Emits elements of one step within a basic block. Computed values are cached by index. Call
+// Emits elements of one thunk within a basic block. Computed values are cached by index. Call
 // `restart` when emission moves to another block.
 class Elements : public IndexSpace {
  public:
-  Elements(FunctionEmitter& f, const Step& step) : f(f), step(step) {}
+  Elements(FunctionEmitter& f, const Thunk& thunk) : f(f), thunk(thunk) {}
 
   FunctionEmitter& f;
-  const Step& step;
+  const Thunk& thunk;
 
   // Binds a loop variable to `value`; null stands for 0.
   void bind(Var var, llvm::Value* value);

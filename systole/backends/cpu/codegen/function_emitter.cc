@@ -2,10 +2,9 @@
 
 #include <llvm/IR/MDBuilder.h>
 
-#include "systole/backends/cpu/codegen/outlined_steps.h"
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/error.h"
 
 namespace systole::cpu {
@@ -41,6 +40,20 @@ llvm::Type* register_type(llvm::LLVMContext& c, DType dtype) {
     default:
       return memory_type(c, dtype);
   }
+}
+
+std::optional<ThunkMemory::Place> ThunkMemory::place_of(const Slice& slice) {
+  if (slice.memory == Memory::block) return std::nullopt;
+  const auto same = std::ranges::find(slices, slice);
+  if (same != slices.end()) return Place{same - slices.begin(), 0};
+  const auto around = std::ranges::find_if(slices, [&](const Slice& s) {
+    return s.memory == slice.memory && s.index == slice.index && s.offset <= slice.offset &&
+           slice.offset + slice.bytes <= s.offset + s.bytes;
+  });
+  if (around != slices.end()) return Place{around - slices.begin(), slice.offset - around->offset};
+  complete = false;
+  slices.push_back(slice);
+  return Place{static_cast<int64_t>(slices.size()) - 1, 0};
 }
 
 FunctionEmitter::FunctionEmitter(ProgramEmitter& program, llvm::Function* function)
@@ -98,6 +111,13 @@ std::unique_ptr<FunctionEmitter> FunctionEmitter::callback(ProgramEmitter& progr
   return result;
 }
 
+std::vector<Slice> FunctionEmitter::result_slices(const hlo::Instruction& x) const {
+  std::vector<Slice> result;
+  for (int i = 0; i < x.num_results(); ++i)
+    result.push_back(slice(const_cast<hlo::Instruction&>(x).result(i)));
+  return result;
+}
+
 void FunctionEmitter::set_pointers(llvm::Value* arguments, llvm::Value* results, llvm::Value* temp,
                                    llvm::Value* context) {
   arguments_ = arguments;
@@ -115,8 +135,8 @@ llvm::Value* FunctionEmitter::load_pointer(llvm::IRBuilder<>& at, llvm::Value* t
                                            int64_t index) {
   auto* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), table, static_cast<uint64_t>(index));
   auto* load = at.CreateLoad(at.getPtrTy(), slot);
-  // The addresses that a shared step is given lie in a table that the next call writes over.
-  if (program.step_memory == nullptr) {
+  // The addresses that a shared thunk is given lie in a table that the next call writes over.
+  if (program.thunk_memory == nullptr) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                       llvm::MDNode::get(program.context(), {}));
   }
@@ -133,7 +153,7 @@ void FunctionEmitter::note_alignment(llvm::LoadInst& pointer) {
 llvm::Value* FunctionEmitter::address(const Slice& slice) {
   llvm::Value*& known = addresses_[{slice.memory, slice.index, slice.offset}];
   if (known != nullptr) return known;
-  if (program.step_memory != nullptr) {
+  if (program.thunk_memory != nullptr) {
     if (llvm::Value* given = given_address(slice)) return known = given;
   }
   llvm::IRBuilder<> at(entry_);
@@ -148,15 +168,15 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
       return known = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), temp_,
                                                    static_cast<uint64_t>(slice.offset));
     case Memory::block:
-      return known = blocks_[static_cast<size_t>(slice.index)].memory;
+      return known = blocks_[slice.index].memory;
     default:
       return known = load_pointer(at, load_pointer(at, context_, 0), slice.index);
   }
 }
 
-// In a shared step, whose arguments are its memory. Null for a block.
+// In a shared thunk, whose arguments are its memory. Null for a block.
 llvm::Value* FunctionEmitter::given_address(const Slice& slice) {
-  const auto given = program.step_memory->place_of(slice);
+  const auto given = program.thunk_memory->place_of(slice);
   if (!given) return nullptr;
   llvm::IRBuilder<> at(entry_);
   llvm::Value* pointer = load_pointer(at, arguments_, given->number);
@@ -194,12 +214,12 @@ Slice FunctionEmitter::add_block(int64_t bytes) {
 }
 
 void FunctionEmitter::set_origin(const Slice& block, llvm::Value* element) {
-  blocks_[static_cast<size_t>(block.index)].origin = element;
+  blocks_[block.index].origin = element;
 }
 
 llvm::Value* FunctionEmitter::place_in(const Slice& slice, llvm::Value* offset) {
   if (slice.memory != Memory::block) return offset;
-  return b.CreateSub(offset, blocks_[static_cast<size_t>(slice.index)].origin, "", false, true);
+  return b.CreateSub(offset, blocks_[slice.index].origin, "", false, true);
 }
 
 void FunctionEmitter::stream(const Slice& block, const Slice& to, int64_t element_bytes,
@@ -207,8 +227,8 @@ void FunctionEmitter::stream(const Slice& block, const Slice& to, int64_t elemen
   const auto bytes = [&](llvm::Value* elements) {
     return b.CreateMul(elements, i64(element_bytes), "", true, true);
   };
-  llvm::Value* target = b.CreateInBoundsGEP(
-      b.getInt8Ty(), address(to), bytes(blocks_[static_cast<size_t>(block.index)].origin));
+  llvm::Value* target =
+      b.CreateInBoundsGEP(b.getInt8Ty(), address(to), bytes(blocks_[block.index].origin));
   auto* type =
       llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, false);
   b.CreateCall(runtime_function("systole_cpu_stream", type),
@@ -232,26 +252,26 @@ llvm::Value* FunctionEmitter::frame() {
   return frame_ = table;
 }
 
-void FunctionEmitter::call(llvm::Function* step) {
-  b.CreateCall(step, {arguments_, results_, temp_, context_});
+void FunctionEmitter::call(llvm::Function* thunk) {
+  b.CreateCall(thunk, {arguments_, results_, temp_, context_});
 }
 
-void FunctionEmitter::call_shared(llvm::Function* step, std::span<const Slice> memory) {
-  if (std::ssize(memory) > kMaxStepMemory) {
-    throw internal_error("shared step '{}': arrays, got {}, expected at most {}",
-                         step->getName().str(), memory.size(), kMaxStepMemory);
+void FunctionEmitter::call_shared(llvm::Function* thunk, std::span<const Slice> memory) {
+  if (std::ssize(memory) > kMaxThunkMemory) {
+    throw internal_error("shared thunk '{}': arrays, got {}, expected at most {}",
+                         thunk->getName().str(), memory.size(), kMaxThunkMemory);
   }
-  if (table_ == nullptr) table_ = local(b.getPtrTy(), kMaxStepMemory);
+  if (table_ == nullptr) table_ = local(b.getPtrTy(), kMaxThunkMemory);
   for (size_t i = 0; i < memory.size(); ++i) {
     b.CreateStore(address(memory[i]), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table_, i));
   }
   llvm::Value* none = llvm::ConstantPointerNull::get(b.getPtrTy());
-  b.CreateCall(step, {table_, none, none, context_});
+  b.CreateCall(thunk, {table_, none, none, context_});
 }
 
 // -- Elements
 
-void FunctionEmitter::begin_step(const std::vector<Slice>& written) {
+void FunctionEmitter::begin_kernel(const std::vector<Slice>& written) {
   written_ = written;
   redirected_.clear();
   scopes_.clear();
@@ -432,14 +452,14 @@ llvm::Value* FunctionEmitter::no_error() {
   return b.CreateIsNull(b.CreateLoad(b.getPtrTy(), place));
 }
 
-void FunctionEmitter::note_step(runtime::StepProfile step) {
-  const auto number = static_cast<int64_t>(program.steps.size());
-  program.steps.push_back(std::move(step));
+void FunctionEmitter::note_thunk(runtime::StepProfile profile) {
+  const auto number = static_cast<int64_t>(program.thunks.size());
+  program.thunks.push_back(std::move(profile));
   auto* pointer = b.getPtrTy();
   auto* type = llvm::FunctionType::get(b.getVoidTy(),
                                        {pointer, b.getInt64Ty(), pointer, pointer, pointer}, false);
   // It is given all memory, so that no load or store moves across it.
-  b.CreateCall(runtime_function("systole_cpu_note_step", type),
+  b.CreateCall(runtime_function("systole_cpu_note_thunk", type),
                {context_, i64(number), arguments_, results_, temp_});
 }
 

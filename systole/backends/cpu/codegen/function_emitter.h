@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,26 @@ struct Op;
 namespace systole::cpu {
 
 struct HostTarget;  // jit.h
-struct StepMemory;  // outlined_steps.h
-class OutlinedSteps;
+class OutlinedThunks;
+
+// More arrays than that make a thunk one of a kind.
+constexpr int64_t kMaxThunkMemory = 256;
+
+// The memory that a thunk works on, in the order of its operands, its results and its scratch
+// memory.
+struct ThunkMemory {
+  std::vector<Slice> slices;
+  bool complete = true;  // its code asked for no other
+
+  // Names the address that the function of a shared thunk gets by number.
+  struct Place {
+    int64_t number;
+    int64_t offset;
+  };
+  // Where a slice lies. One that is no part of the memory is added to it, and makes it incomplete.
+  // None for blocks, which are the function's own.
+  std::optional<Place> place_of(const Slice& slice);
+};
 
 // State shared by all functions of the program being emitted.
 struct ProgramEmitter {
@@ -34,15 +53,15 @@ struct ProgramEmitter {
   bool profile = false;
   runtime::ProcessGroup* processes = nullptr;  // null: one process
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<runtime::StepProfile> steps;  // when profiling: what is known of each before a run
-  int64_t reference_steps = 0;
+  std::vector<runtime::StepProfile> thunks;  // when profiling: what is known of each before a run
+  int64_t interpreted_thunks = 0;
   std::vector<tracing::Op>& ops;  // noted by number
   bool has_step_loop = false;
-  // The memory given to functions of a shared step while its code is emitted. Null: the program's
+  // The memory given to functions of a shared thunk while its code is emitted. Null: the program's
   // memory.
-  StepMemory* step_memory = nullptr;
-  std::shared_ptr<OutlinedSteps> outlined_steps =
-      nullptr;  // made by the first step that may be shared
+  ThunkMemory* thunk_memory = nullptr;
+  std::shared_ptr<OutlinedThunks> outlined_thunks =
+      nullptr;  // made by the first thunk that may be shared
 
   llvm::LLVMContext& context() const { return module.getContext(); }
   // Whether LLVM may change the order of sums, which then depends on the loops around them. A
@@ -82,15 +101,16 @@ class FunctionEmitter {
     const auto placed = placed_.find(value);
     return placed == placed_.end() ? program.buffers.slice(value) : placed->second;
   }
+  std::vector<Slice> result_slices(const hlo::Instruction& instruction) const;
   // Places the value in `slice` within this function.
   void place(hlo::Value value, const Slice& slice) { placed_[value] = slice; }
-  // The scratch memory of a step, and its placement within this function.
-  Slice scratch(const hlo::Instruction& step) const {
-    const auto placed = placed_scratch_.find(&step);
-    return placed == placed_scratch_.end() ? program.buffers.scratch(step) : placed->second;
+  // The scratch memory of a thunk, and its placement within this function.
+  Slice scratch(const hlo::Instruction& thunk) const {
+    const auto placed = placed_scratch_.find(&thunk);
+    return placed == placed_scratch_.end() ? program.buffers.scratch(thunk) : placed->second;
   }
-  void place_scratch(const hlo::Instruction& step, const Slice& slice) {
-    placed_scratch_[&step] = slice;
+  void place_scratch(const hlo::Instruction& thunk, const Slice& slice) {
+    placed_scratch_[&thunk] = slice;
   }
   // Returns a pointer to the first byte, one value for the whole function.
   llvm::Value* address(const Slice& slice);
@@ -111,7 +131,7 @@ class FunctionEmitter {
   // set_origin sets the first element of the block.
   Slice add_block(int64_t bytes);
   void set_origin(const Slice& block, llvm::Value* element);
-  // Redirects stores to `array` to the block until the next step begins.
+  // Redirects stores to `array` to the block until the next thunk begins.
   void redirect(const Slice& array, const Slice& block) { redirected_.emplace_back(array, block); }
   // Copies the block's first `count` elements to their place in `to`, bypassing the caches.
   void stream(const Slice& block, const Slice& to, int64_t element_bytes, llvm::Value* count);
@@ -131,7 +151,7 @@ class FunctionEmitter {
     ahead_.clear();
   }
 
-  // While set, steps compute only the elements in rows [begin, end) of `count`. Steps that gather
+  // While set, thunks compute only the elements in rows [begin, end) of `count`. Thunks that gather
   // rows accumulate into part `part` of `parts`; accumulators are initialised in the phase `first`
   // and merged in `last`.
   struct Rows {
@@ -151,7 +171,7 @@ class FunctionEmitter {
 
   // Until the next call, loads from slices other than `written` are assumed not to alias stores to
   // those.
-  void begin_step(const std::vector<Slice>& written);
+  void begin_kernel(const std::vector<Slice>& written);
 
   // Emits body(i) for i in [begin, end), in order. REQUIRES: begin < end.
   using LoopBody = std::function<void(llvm::Value*)>;
@@ -162,8 +182,8 @@ class FunctionEmitter {
   void copy(const Move& move);
   // Calls the kernel with these addresses.
   void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
-  // When profiling, emitted after each step: records the time since the previous step ended.
-  void note_step(runtime::StepProfile step);
+  // When profiling, emitted after each thunk: records the time since the previous thunk ended.
+  void note_thunk(runtime::StepProfile profile);
   // Emitted after an op; before the step loop, after each of its steps and after it: calls RunNotes
   // while a recording is in progress. The calls access no memory of the program, so that its code
   // is optimised as if they were not there.
@@ -177,9 +197,9 @@ class FunctionEmitter {
   // The four pointers of this function, as the frame of a loop body.
   llvm::Value* frame();
   // Call a function begun by the first constructor: with this function's memory, or, for a shared
-  // step, with the addresses of `memory`.
-  void call(llvm::Function* step);
-  void call_shared(llvm::Function* step, std::span<const Slice> memory);
+  // thunk, with the addresses of `memory`.
+  void call(llvm::Function* thunk);
+  void call_shared(llvm::Function* thunk, std::span<const Slice> memory);
 
  private:
   // Places of fields in a RunContext, counted in 8 bytes.
@@ -210,7 +230,7 @@ class FunctionEmitter {
   llvm::Value* end_ = nullptr;
   llvm::Value* data_ = nullptr;
   llvm::Value* frame_ = nullptr;
-  llvm::AllocaInst* table_ = nullptr;  // the addresses for a shared step
+  llvm::AllocaInst* table_ = nullptr;  // the addresses for a shared thunk
   llvm::BasicBlock* entry_;            // allocas and addresses; branches to the rest
   std::map<std::tuple<Memory, int, int64_t>, llvm::Value*> addresses_;
   struct Block {
@@ -226,5 +246,8 @@ class FunctionEmitter {
   std::vector<Slice> streamed_;
   std::vector<std::pair<Slice, int64_t>> ahead_;
 };
+
+// Emits a thunk: code that puts the results of one instruction, or fusion, into their memory.
+using ThunkCode = void (*)(FunctionEmitter& f, const hlo::Instruction& instruction);
 
 }  // namespace systole::cpu

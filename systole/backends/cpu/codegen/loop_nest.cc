@@ -31,6 +31,8 @@ std::vector<Loop> merge_loops(const IndexSpace& space, std::span<const Var> orde
                               std::span<const Affine> needed, int64_t rows) {
   std::vector<Loop> loops;
   if (rows > 0) {
+    // One loop whatever the forms say, so that callers can split it by rows; where the forms do not
+    // step evenly, bind_loop divides.
     Loop& all = loops.emplace_back();
     while (all.size < rows) {
       const Var var = order.front();

@@ -1,11 +1,11 @@
 #include "systole/backends/cpu/codegen/profile_notes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "systole/backends/cpu/analysis/liveness.h"
-#include "systole/backends/cpu/codegen/steps.h"
 #include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
@@ -89,18 +89,35 @@ bool is_step_loop(const Instruction& x) {
   return x.is(Opcode::while_) && x.metadata().name == hlo::kStepLoop;
 }
 
-tracing::Op op_of(const Instruction& x, size_t number, bool by_reference) {
+std::string thunk_expression(const Instruction& x) {
+  std::string name(to_string(x.opcode()));
+  if (x.is(Opcode::fusion)) {
+    std::vector<std::string> inner;
+    for (const Instruction* y : x.region().instructions()) {
+      if (y->is(Opcode::parameter) || y->is(Opcode::constant) || y == x.region().terminator())
+        continue;
+      inner.emplace_back(to_string(y->opcode()));
+    }
+    std::ranges::sort(inner);
+    inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
+    name += fmt::format("({})", fmt::join(inner, ", "));
+  }
+  for (const TensorType& type : x.results()) name += " " + type.to_string();
+  return name;
+}
+
+tracing::Op op_of(const Instruction& x, size_t number, bool interpreted) {
   const bool around = has_programs(x);  // around other ops, which count their own
   const hlo::Cost cost = around ? hlo::Cost() : hlo::cost_of(x);
   tracing::Op op{.name = fmt::format("{}.{}", x.opcode(), number),
                  .opcode = std::string(to_string(x.opcode())),
                  .category = around ? std::string(to_string(x.opcode())) : category_of(x),
-                 .expression = step_expression(x),
+                 .expression = thunk_expression(x),
                  .scope = x.metadata().name,
                  .source = x.metadata().where.to_string(),
                  .flops = cost.operations(),
                  .bytes = cost.bytes(),
-                 .by_reference = by_reference};
+                 .interpreted = interpreted};
   for (const TensorType& type : x.results()) op.shapes.push_back(type.to_string());
   if (!around) add_products(x, op);
   return op;

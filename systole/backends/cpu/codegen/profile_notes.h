@@ -17,8 +17,12 @@ namespace systole::cpu {
 // Profiles show each of its iterations as a step.
 bool is_step_loop(const hlo::Instruction& instruction);
 
+// Returns "dot_general f32[32,10]"; for a fusion also what it computes: "fusion(exponential,
+// reduce) f32[32]".
+std::string thunk_expression(const hlo::Instruction& instruction);
+
 // Describes the op of this number in the program.
-tracing::Op op_of(const hlo::Instruction& instruction, size_t number, bool by_reference);
+tracing::Op op_of(const hlo::Instruction& instruction, size_t number, bool interpreted);
 
 // Returns the arrays of the program and their lifetimes, in program order. Values that share all of
 // an array's memory with an earlier one, such as reshapes, are left out.

@@ -1,6 +1,6 @@
 #include "systole/backends/cpu/codegen/program.h"
 
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 
 namespace systole::cpu {
 
@@ -17,11 +17,11 @@ EmittedProgram emit_program(llvm::Module& code, const hlo::Module& module,
                          .processes = options.processes,
                          .ops = ops};
   FunctionEmitter main(program, "main");
-  emit_steps(main, module.entry());
-  main.begin_step({});
+  emit_thunks(main, module.entry());
+  main.begin_kernel({});
   for (const Move& move : buffers.final_moves()) main.copy(move);
   main.finish();
-  return {std::move(program.kernels), std::move(program.steps), program.reference_steps,
+  return {std::move(program.kernels), std::move(program.thunks), program.interpreted_thunks,
           program.has_step_loop};
 }
 

@@ -17,8 +17,8 @@ namespace systole::cpu {
 // What compiled code needs besides memory.
 struct EmittedProgram {
   std::vector<std::unique_ptr<Kernel>> kernels;  // called by number
-  std::vector<runtime::StepProfile> steps;       // noted by number, when profiling
-  int64_t reference_steps = 0;
+  std::vector<runtime::StepProfile> thunks;      // noted by number, when profiling
+  int64_t interpreted_thunks = 0;
   bool has_step_loop = false;
 };
 

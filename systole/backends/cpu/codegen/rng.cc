@@ -3,7 +3,7 @@
 
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 
 namespace systole::cpu {
 namespace {
@@ -133,7 +133,7 @@ constexpr double kBlockWork = 4;  // nanoseconds, about
 void emit_philox_blocks(FunctionEmitter& f, const Instruction& x, const std::vector<Slice>& written,
                         llvm::Value* begin, llvm::Value* end) {
   const int64_t per_block = size_of(x.results()[1].dtype) == 8 ? 2 : 4;
-  f.begin_step(written);
+  f.begin_kernel(written);
   RngCode code(f, x);
   f.loop(begin, end, [&](llvm::Value* i) {
     llvm::Value* first = f.b.CreateMul(i, f.i64(per_block), "", true, true);
@@ -162,7 +162,7 @@ int64_t emit_philox(FunctionEmitter& f, const Instruction& x, const std::vector<
                   });
   }
   if (count % per_block == 0) return whole;
-  f.begin_step(written);
+  f.begin_kernel(written);
   RngCode code(f, x);
   code.store(code.philox(f.i64(whole)), {f.i64(whole * per_block), 1}, count % per_block);
   return whole + 1;
@@ -201,7 +201,7 @@ int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const std::vecto
     // Runs may be single blocks: then all of them are one loop.
     emit_parallel(f, outer * whole, kBlockWork * static_cast<double>(count),
                   [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-                    g.begin_step(written);
+                    g.begin_kernel(written);
                     RngCode code(g, x);
                     loop_range(g, begin, end, outer * whole, [&](llvm::Value* i) {
                       emit_run(g, code, g.b.CreateUDiv(i, g.i64(whole)),
@@ -214,7 +214,7 @@ int64_t emit_threefry(FunctionEmitter& f, const Instruction& x, const std::vecto
     const int64_t all = pairs ? outer : count;
     emit_parallel(f, all, kBlockWork * static_cast<double>(all * inner),
                   [&](FunctionEmitter& g, llvm::Value* begin, llvm::Value* end) {
-                    g.begin_step(written);
+                    g.begin_kernel(written);
                     RngCode code(g, x);
                     loop_range(g, begin, end, all,
                                [&](llvm::Value* o) { emit_run(g, code, o, g.i64(last), 1); });
@@ -234,7 +234,7 @@ void emit_rng_bit_generator(FunctionEmitter& f, const Instruction& x) {
   using Phase = FunctionEmitter::Rows::Phase;
   if (f.rows.count > 0 && (f.rows.phase != Phase::last || !is_used(next_state))) return;
   // The state moves on by what was used. Its memory may be that of the old one.
-  f.begin_step({});
+  f.begin_kernel({});
   auto& b = f.b;
   const auto at = [&](llvm::Value* state, uint64_t i) {
     return b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), state, i);

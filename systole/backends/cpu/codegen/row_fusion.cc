@@ -2,9 +2,9 @@
 
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/reduction.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/jit/jit.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -15,7 +15,7 @@ using hlo::Value;
 
 constexpr int64_t kBlockBytes = 64 * 1024;  // what some rows of all arrays may take
 
-// The location of a value that a step of the fusion computes.
+// The location of a value that a thunk of the fusion computes.
 struct RowPlace {
   Value value;
   const Slice* result = nullptr;  // of the fusion, if it is one
@@ -30,10 +30,10 @@ struct RowPlace {
 class RowFusion {
  public:
   RowFusion(const FunctionEmitter& f, const Instruction& fusion)
-      : fusion_(fusion), rows_(rows_of_fusion(fusion)), results_(result_slices(f, fusion)) {
+      : fusion_(fusion), rows_(rows_of_fusion(fusion)), results_(f.result_slices(fusion)) {
     for (const Instruction* x : fusion.region().instructions()) {
       if (x->is(Opcode::parameter) || x->is(Opcode::constant) || x->is(Opcode::return_)) continue;
-      steps_.push_back(x);
+      thunks_.push_back(x);
       if (gathers_rows(*x, rows_)) gathers_.push_back(x);
       for (int k = 0; k < x->num_results(); ++k)
         add_place(f, const_cast<Instruction*>(x)->result(k));
@@ -48,7 +48,8 @@ class RowFusion {
 
   void emit(FunctionEmitter& f) const {
     const int64_t blocks = (rows_ + together_ - 1) / together_;
-    // What is gathered must not depend on the number of threads.
+    // What is gathered must not depend on the number of threads: parts of a fixed number of blocks
+    // have accumulators of their own, which are merged in order.
     const int64_t per_part = gathers_.empty() ? 1 : (blocks + kMaxParts - 1) / kMaxParts;
     const int64_t parts = (blocks + per_part - 1) / per_part;
     emit_parallel_body(
@@ -61,7 +62,7 @@ class RowFusion {
     if (gathers_.empty()) return;
     place_outer(f);
     f.rows = {.count = rows_, .parts = parts, .phase = FunctionEmitter::Rows::Phase::last};
-    for (const Instruction* step : gathers_) emit_step(f, *step);
+    for (const Instruction* thunk : gathers_) emit_thunk(f, *thunk);
     f.rows = {};
   }
 
@@ -73,11 +74,11 @@ class RowFusion {
     const auto results = fusion_.region().results();
     const auto found = std::ranges::find(results, value);
     if (found != results.end()) {
-      place.result = &results_[static_cast<size_t>(found - results.begin())];
+      place.result = &results_[found - results.begin()];
       const bool streamed =
           !place.gathered && place.result->bytes >= f.program.target.streamed_bytes;
       place.direct = streamed && place.row_bytes() % kAlignment == 0 && !is_read(value) &&
-                     place.result->memory != Memory::argument &&  // which a later step may read
+                     place.result->memory != Memory::argument &&  // which a later thunk may read
                      f.can_stream(*place.result, size_of(value.dtype()));
       place.in_block = streamed && !place.direct;
     }
@@ -91,17 +92,17 @@ class RowFusion {
     });
   }
 
-  // The last step that reads a large array, whose rows the caches then have, fetches the next rows
+  // The last thunk that reads a large array, whose rows the caches then have, fetches the next rows
   // of it while it computes.
-  const Instruction* fetching_step(const Value& array) const {
+  const Instruction* fetching_thunk(const Value& array) const {
     const auto reads = [&](const Instruction* x) {
       return std::ranges::find(x->operands(), array) != x->operands().end();
     };
-    const auto last = std::find_if(steps_.rbegin(), steps_.rend(), reads);
-    return last == steps_.rend() ? nullptr : *last;
+    const auto last = std::find_if(thunks_.rbegin(), thunks_.rend(), reads);
+    return last == thunks_.rend() ? nullptr : *last;
   }
 
-  void set_hints(FunctionEmitter& g, const Instruction& step) const {
+  void set_hints(FunctionEmitter& g, const Instruction& thunk) const {
     g.clear_hints();
     for (const RowPlace& place : places_) {
       if (place.direct) g.hint_streamed(g.slice(place.value));
@@ -109,14 +110,14 @@ class RowFusion {
     for (int i = 0; i < fusion_.num_operands(); ++i) {
       const Value array = fusion_.region().parameter(i);
       const int64_t bytes = array.type().byte_size();
-      if (bytes >= g.program.target.streamed_bytes && fetching_step(array) == &step)
+      if (bytes >= g.program.target.streamed_bytes && fetching_thunk(array) == &thunk)
         g.hint_ahead(g.slice(array), bytes / rows_ * together_);
     }
   }
 
   double work() const {
     double elements = 0;
-    for (const Instruction* x : steps_) {
+    for (const Instruction* x : thunks_) {
       const int64_t size = x->is(Opcode::reduce) ? x->operand(0).shape().num_elements()
                                                  : x->results().back().shape.num_elements();
       const double inside = x->is(Opcode::fusion) ? x->region().num_instructions() : 1;
@@ -133,9 +134,9 @@ class RowFusion {
     for (const RowPlace& place : places_)
       g.place(place.value, place.result != nullptr ? *place.result : Slice{});
     Slice scratch = g.program.buffers.scratch(fusion_);
-    for (const Instruction* step : gathers_) {
-      scratch.bytes = gather_scratch_bytes(*step);
-      g.place_scratch(*step, scratch);
+    for (const Instruction* thunk : gathers_) {
+      scratch.bytes = gather_scratch_bytes(*thunk);
+      g.place_scratch(*thunk, scratch);
       scratch.offset += scratch.bytes;
     }
   }
@@ -154,7 +155,7 @@ class RowFusion {
                  int64_t blocks) const {
     auto& b = g.b;
     g.rows = {.count = rows_, .part = part, .phase = FunctionEmitter::Rows::Phase::first};
-    for (const Instruction* step : gathers_) emit_step(g, *step);
+    for (const Instruction* thunk : gathers_) emit_thunk(g, *thunk);
     llvm::Value* begin = b.CreateMul(part, g.i64(blocks * together_), "", true, true);
     llvm::Value* end = b.CreateBinaryIntrinsic(
         llvm::Intrinsic::smin, b.CreateAdd(begin, g.i64(blocks * together_)), g.i64(rows_));
@@ -177,9 +178,9 @@ class RowFusion {
       g.set_origin(slices[k],
                    b.CreateMul(g.rows.begin, g.i64(places_[k].elements), "", true, true));
     }
-    for (const Instruction* step : steps_) {
-      set_hints(g, *step);
-      emit_step(g, *step);
+    for (const Instruction* thunk : thunks_) {
+      set_hints(g, *thunk);
+      emit_thunk(g, *thunk);
     }
     g.clear_hints();
     for (size_t k = 0; k < places_.size(); ++k) {
@@ -194,7 +195,7 @@ class RowFusion {
   const Instruction& fusion_;
   int64_t rows_;
   std::vector<Slice> results_;
-  std::vector<const Instruction*> steps_;
+  std::vector<const Instruction*> thunks_;
   std::vector<const Instruction*> gathers_;  // those of them that gather rows
   std::vector<RowPlace> places_;
   int64_t together_ = 1;  // rows
@@ -205,8 +206,8 @@ class RowFusion {
 int64_t row_fusion_scratch_bytes(const Instruction& x) {
   const int64_t rows = rows_of_fusion(x);
   int64_t bytes = 0;
-  for (const Instruction* step : x.region().instructions()) {
-    if (gathers_rows(*step, rows)) bytes += gather_scratch_bytes(*step);
+  for (const Instruction* thunk : x.region().instructions()) {
+    if (gathers_rows(*thunk, rows)) bytes += gather_scratch_bytes(*thunk);
   }
   return bytes;
 }

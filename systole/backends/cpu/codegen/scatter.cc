@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/loop_nest.h"
-#include "systole/backends/cpu/codegen/steps.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/codegen/thunks.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -70,6 +70,7 @@ class ScatterTarget {
       if (window_axis_[u(d)] >= 0) {
         starts_[u(d)] = at;
       } else if (range.axis == d) {
+        // One unsigned comparison for both ends: an index before the range wraps around.
         inside = b.CreateAnd(inside, b.CreateICmpULT(b.CreateSub(at, range.begin),
                                                      b.CreateSub(range.end, range.begin)));
       } else {
@@ -159,8 +160,8 @@ void combine(Elements& e, const Instruction& x, const std::vector<Slice>& writte
 
 // The results start as the operands.
 void emit_start(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
-  const std::vector<Slice> written = result_slices(f, x);
+  const Thunk thunk(x);
+  const std::vector<Slice> written = f.result_slices(x);
   for (int k = 0; k < x.num_results(); ++k) {
     const Slice& to = written[u(k)];
     const DType dtype = x.results()[u(k)].dtype;
@@ -168,7 +169,7 @@ void emit_start(FunctionEmitter& f, const Instruction& x) {
       f.copy({f.slice(x.operand(k)), to});
       continue;
     }
-    emit_loop_over(f, {.step = step,
+    emit_loop_over(f, {.thunk = thunk,
                        .shape = x.operand(k).shape(),
                        .written = written,
                        .visit = [&](ElementAccess& access,
@@ -189,8 +190,8 @@ struct ScatterNest {
   std::vector<Loop> elements;
 };
 
-ScatterNest nest_of(const Step& step, const ScatterTarget& target) {
-  ElementAccess access(step);
+ScatterNest nest_of(const Thunk& thunk, const ScatterTarget& target) {
+  ElementAccess access(thunk);
   const Shape& updates = target.updates();
   const std::vector<Var> variables = add_variables(access, updates.dims());
   ScatterNest nest{.update = coordinates(variables)};
@@ -209,14 +210,14 @@ ScatterNest nest_of(const Step& step, const ScatterTarget& target) {
 }
 
 // All updates, in their order, as far as they go into the range.
-void emit_updates(FunctionEmitter& f, const Step& step, const ScatterNest& nest,
+void emit_updates(FunctionEmitter& f, const Thunk& thunk, const ScatterNest& nest,
                   const Range& range) {
-  const Instruction& x = step.instruction();
-  const std::vector<Slice> written = result_slices(f, x);
+  const Instruction& x = thunk.instruction();
+  const std::vector<Slice> written = f.result_slices(x);
   ScatterTarget target(x);
-  Elements e(f, step);
+  Elements e(f, thunk);
   for (const Var var : add_variables(e, target.updates().dims())) e.bind(var, nullptr);
-  f.begin_step(written);
+  f.begin_kernel(written);
   emit_loops(e, nest.windows, nullptr, nullptr, false, [&] {
     f.if_then(target.start(e, nest.update, range), [&] {
       emit_loops(e, nest.elements, nullptr, nullptr, true, [&] {
@@ -238,8 +239,8 @@ void emit_scatter(FunctionEmitter& f, const Instruction& x) {
   emit_start(f, x);
   const ScatterTarget target(x);
   if (target.updates().num_elements() == 0) return;
-  const Step step(x);
-  const ScatterNest nest = nest_of(step, target);
+  const Thunk thunk(x);
+  const ScatterNest nest = nest_of(thunk, target);
   const int64_t axis = target.dividing_axis();
   const auto elements = static_cast<double>(iterations(nest.elements));
   const auto windows = static_cast<double>(iterations(nest.windows));
@@ -257,7 +258,7 @@ void emit_scatter(FunctionEmitter& f, const Instruction& x) {
                     };
                     range = {axis, bound(begin), bound(end)};
                   }
-                  emit_updates(g, step, nest, range);
+                  emit_updates(g, thunk, nest, range);
                 });
 }
 

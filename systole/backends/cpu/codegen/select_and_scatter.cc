@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
 
 namespace systole::cpu {
@@ -79,6 +79,9 @@ void WindowCode::collect(const hlo::WindowAttrs& attrs, const std::vector<Affine
   }
 }
 
+// The number of the selected element in the window. Padding is never selected: the first element
+// inside is taken whatever the comparison says. Selects instead of branches let windows become
+// lanes of vectors.
 llvm::Value* WindowCode::selected() {
   llvm::Value* selected = b_.getInt32(static_cast<uint32_t>(-1));
   llvm::Value* best = nullptr;
@@ -135,11 +138,11 @@ void visit_window(ElementAccess& access, const Instruction& x, const IndexRef& i
 
 // The initial value everywhere.
 void emit_initial(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
-  const std::vector<Slice> written = result_slices(f, x);
+  const Thunk thunk(x);
+  const std::vector<Slice> written = f.result_slices(x);
   emit_loop_over(
       f,
-      {.step = step,
+      {.thunk = thunk,
        .shape = x.shape(),
        .written = written,
        .visit = [&](ElementAccess& access, const IndexRef& index) { access.need(index->offset()); },
@@ -151,13 +154,13 @@ void emit_initial(FunctionEmitter& f, const Instruction& x) {
 
 // Window by window.
 void emit_scatter_windows(FunctionEmitter& f, const Instruction& x) {
-  const Step step(x);
-  const std::vector<Slice> written = result_slices(f, x);
+  const Thunk thunk(x);
+  const std::vector<Slice> written = f.result_slices(x);
   const WindowCover cover(x);
   if (!cover.whole) emit_initial(f, x);
   // Windows that overlap update the same element: only what lies apart for certain goes to
   // different threads.
-  emit_loop_over(f, {.step = step,
+  emit_loop_over(f, {.thunk = thunk,
                      .shape = x.operand(1).shape(),
                      .written = written,
                      .parallel = cover.first_apart,
@@ -179,7 +182,7 @@ class GatherWindows {
   GatherWindows(FunctionEmitter& f, const Instruction& x)
       : f_(f),
         x_(x),
-        step_(x),
+        thunk_(x),
         attrs_(x.attrs<hlo::WindowAttrs>()),
         scratch_(f.program.buffers.scratch(x)) {}
 
@@ -210,7 +213,7 @@ class GatherWindows {
 
   FunctionEmitter& f_;
   const Instruction& x_;
-  Step step_;
+  Thunk thunk_;
   const hlo::WindowAttrs& attrs_;
   Slice scratch_;
 };
@@ -253,7 +256,7 @@ void GatherWindows::add_places(IndexSpace& space, const std::vector<Affine>& at,
 }
 
 void GatherWindows::emit_selected() {
-  emit_loop_over(f_, {.step = step_,
+  emit_loop_over(f_, {.thunk = thunk_,
                       .shape = x_.operand(1).shape(),
                       .written = {scratch_},
                       .visit = [&](ElementAccess& access,
@@ -283,8 +286,8 @@ llvm::Value* GatherWindows::sum(Elements& e, const IndexRef& index) const {
 
 void GatherWindows::emit() {
   emit_selected();
-  const std::vector<Slice> written = result_slices(f_, x_);
-  emit_loop_over(f_, {.step = step_,
+  const std::vector<Slice> written = f_.result_slices(x_);
+  emit_loop_over(f_, {.thunk = thunk_,
                       .shape = x_.shape(),
                       .written = written,
                       .visit =

@@ -1,7 +1,7 @@
 #include "systole/backends/cpu/kernels/sort.h"
 
 #include "systole/backends/cpu/analysis/sort_order.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 
 namespace systole::cpu {
 
@@ -36,8 +36,8 @@ class SortCode {
  public:
   SortCode(ProgramEmitter& program, const Instruction& x, const char* name, int64_t operands_at)
       : f(FunctionEmitter::callback(program, name)),
-        step_(x),
-        e_(*f, step_),
+        thunk_(x),
+        e_(*f, thunk_),
         x_(x),
         operands_at_(operands_at) {}
 
@@ -69,7 +69,7 @@ class SortCode {
     return f->b.CreateConstInBoundsGEP1_64(f->b.getInt64Ty(), f->data(), static_cast<uint64_t>(i));
   }
 
-  Step step_;
+  Thunk thunk_;
   Elements e_;
   const Instruction& x_;
   int64_t operands_at_;
@@ -87,7 +87,9 @@ llvm::Function* emit_keys(ProgramEmitter& program, const Instruction& x, Value k
   return f.function;
 }
 
-// Takes the right run's element only where it is before the left one's: stable.
+// One pass of a merge sort from the bottom: pairs of sorted runs of `width` elements each become
+// runs of twice the width. Takes the right run's element only where it is before the left one's:
+// stable.
 llvm::Function* emit_merge(ProgramEmitter& program, const Instruction& x) {
   SortCode code(program, x, "sort_merge", 4);
   FunctionEmitter& f = *code.f;
@@ -147,7 +149,7 @@ void emit_sort(FunctionEmitter& f, const Instruction& x) {
   std::vector<llvm::Value*> buffers = {function, f.frame(),
                                        f.address(f.program.buffers.scratch(x))};
   for (const Value& operand : x.operands()) buffers.push_back(f.address(f.slice(operand)));
-  for (const Slice& result : result_slices(f, x)) buffers.push_back(f.address(result));
+  for (const Slice& result : f.result_slices(x)) buffers.push_back(f.address(result));
   f.call_kernel(make_sort_kernel(std::move(problem)), buffers);
 }
 

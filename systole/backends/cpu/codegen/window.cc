@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/codegen/reduction.h"
-#include "systole/backends/cpu/codegen/steps.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 
 namespace systole::cpu {
 
@@ -60,12 +60,12 @@ void store_results(Elements& e, const Instruction& x, const std::vector<Slice>& 
 
 void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
   if (x.shape().num_elements() == 0) return;
-  const Step step(x);
+  const Thunk thunk(x);
   const auto& attrs = x.attrs<hlo::WindowAttrs>();
   const Shape& operand = x.operand(0).shape();
   const int inputs = x.num_results();
-  Reduction r{.step = step, .written = result_slices(f, x), .in_order = true};
-  ElementAccess access(step);
+  Reduction r{.thunk = thunk, .written = f.result_slices(x), .in_order = true};
+  ElementAccess access(thunk);
   r.sizes.assign(x.shape().begin(), x.shape().end());
   r.sizes.insert(r.sizes.end(), attrs.window_dimensions.begin(), attrs.window_dimensions.end());
   const std::vector<Var> variables = add_variables(access, r.sizes);
@@ -88,8 +88,7 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
 
   const auto init = [&](Elements& e, int k) {
     const Value value = x.operand(inputs + k);
-    return convert(e.f, value.dtype(), r.accumulators[static_cast<size_t>(k)],
-                   e.element(value, scalar_index()));
+    return convert(e.f, value.dtype(), r.accumulators[k], e.element(value, scalar_index()));
   };
   r.initial = [&](Elements& e) {
     Reduction::Values values;
@@ -104,9 +103,8 @@ void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
       const WindowElement element = window_element(e, attrs, operand, window, inside);
       llvm::Value* covered = emit_inside(e, element.bounds);
       for (int k = 0; k < inputs; ++k) {
-        llvm::Value* value =
-            convert(e.f, x.operand(k).dtype(), r.accumulators[static_cast<size_t>(k)],
-                    e.element(x.operand(k), element.index));
+        llvm::Value* value = convert(e.f, x.operand(k).dtype(), r.accumulators[k],
+                                     e.element(x.operand(k), element.index));
         arguments.push_back(covered == nullptr ? value
                                                : e.f.b.CreateSelect(covered, value, init(e, k)));
       }

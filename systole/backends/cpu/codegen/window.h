@@ -1,4 +1,4 @@
-// Helpers of steps with windows.
+// Helpers of thunks with windows.
 #pragma once
 
 #include "systole/backends/cpu/analysis/window_access.h"

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/io/file_systems/cache_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
+#include "systole/io/local/local_file_system.h"
 
 namespace systole::cpu {
 namespace {
@@ -78,7 +79,7 @@ void CodeCache::touch(const std::string& key) {
 }
 
 void CodeCache::store(const std::string& key, std::string_view object) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     file_system_.make_directories(folder_);
     write_file_atomically(file_system_, path(key), [&](WritableFile& file) {

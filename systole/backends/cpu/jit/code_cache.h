@@ -13,13 +13,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 
 #include "systole/base/file_system.h"
+#include "systole/base/mutex.h"
 
 namespace systole::cpu {
 
@@ -51,8 +51,8 @@ class CodeCache {
   std::string folder_;
   int64_t max_bytes_;
   std::atomic<bool> warned_ = false;
-  std::mutex mutex_;         // one store at a time
-  std::minstd_rand random_;  // guarded by mutex_
+  Mutex mutex_;  // one store at a time
+  std::minstd_rand random_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 // Opens the cache in `folder` of the local file system, or in default_cache_folder() if `folder` is

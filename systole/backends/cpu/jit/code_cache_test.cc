@@ -14,10 +14,10 @@
 #include "systole/base/log.h"
 #include "systole/base/testing/file_kinds.h"
 #include "systole/base/testing/temp_folder.h"
-#include "systole/hlo/text/text.h"
 #include "systole/io/file_systems/cache_folder.h"
-#include "systole/io/file_systems/local_file_system.h"
 #include "systole/io/file_systems/memory_file_system.h"
+#include "systole/io/local/local_file_system.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -155,8 +155,7 @@ func.func @main() -> tensor<1000xf32> {
     EXPECT_EQ(executable->stats().code_cached, round == 1);
     const Tensor roots = runtime::run(*executable, {})[0];
     for (int i = 0; i < 1000; i += 37)
-      EXPECT_FLOAT_EQ(roots.data<float>()[static_cast<size_t>(i)],
-                      std::sqrt(static_cast<float>(i)));
+      EXPECT_FLOAT_EQ(roots.data<float>()[i], std::sqrt(static_cast<float>(i)));
   }
 }
 

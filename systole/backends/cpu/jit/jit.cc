@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/backends/cpu/jit/generator_digest.h"
@@ -24,6 +23,7 @@
 #include "systole/backends/cpu/jit/parts.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
+#include "systole/base/mutex.h"
 #include "systole/base/trace.h"
 
 namespace systole::cpu {
@@ -168,7 +168,7 @@ class OrcJit : public Jit {
     log_debug("cpu: code {} of {} bytes {}", key.substr(0, 12), objects->size(),
               origin == CodeOrigin::disk ? "from " + cache->folder() : "made");
     std::shared_ptr<const CompiledCode> code = load(*objects);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
     known_[key] = code;
     return {std::move(code), origin};
@@ -189,7 +189,7 @@ class OrcJit : public Jit {
   }
 
   std::shared_ptr<const CompiledCode> known(const std::string& key) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = known_.find(key);
     return found == known_.end() ? nullptr : found->second.lock();
   }
@@ -245,8 +245,9 @@ class OrcJit : public Jit {
   std::unique_ptr<orc::LLJIT> jit_;
   orc::JITDylib* runtime_ = nullptr;
   std::atomic<int> next_ = 0;
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const CompiledCode>> known_;  // guarded by mutex_; by key
+  Mutex mutex_;
+  std::map<std::string, std::weak_ptr<const CompiledCode>> known_
+      SYSTOLE_GUARDED_BY(mutex_);  // by key
 };
 
 }  // namespace

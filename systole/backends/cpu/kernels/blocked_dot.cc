@@ -28,7 +28,7 @@ std::vector<int64_t> offsets(const Shape& shape, const Dims& axes) {
     std::vector<int64_t> longer;
     for (const int64_t base : result) {
       for (int64_t i = 0; i < shape[static_cast<int>(axis)]; ++i)
-        longer.push_back(base + i * strides[static_cast<size_t>(axis)]);
+        longer.push_back(base + i * strides[axis]);
     }
     result = std::move(longer);
   }
@@ -231,8 +231,8 @@ class BlockedDot : public Kernel {
     const int64_t batch = number / tiles_of_columns() / tiles_of_rows();
     const Tile tile{part_of(l_.rows, row, kTileRows), part_of(l_.columns, column, kTileColumns),
                     result + (batch * num_rows() + row) * num_columns() + column};
-    lhs += l_.lhs_batch[static_cast<size_t>(batch)];
-    rhs += l_.rhs_batch[static_cast<size_t>(batch)];
+    lhs += l_.lhs_batch[batch];
+    rhs += l_.rhs_batch[batch];
     T* const packed_rows = packing_memory<T>().data();
     T* const packed_columns = packed_rows + kTileRows * kTileDepth;
     const auto depth = static_cast<int64_t>(l_.lhs_depth.size());

@@ -81,8 +81,8 @@ void convolve(const DirectLayer& l, Operands& x) {
         float& pixel =
             image[static_cast<size_t>(((n * l.height + row) * l.width + column) * l.in + i)];
         for (int64_t o = 0; o < l.out; ++o) {
-          float& weight = kernel[static_cast<size_t>((tap * l.in + i) * l.out + o)];
-          float& sum = output[static_cast<size_t>(place * l.out + o)];
+          float& weight = kernel[(tap * l.in + i) * l.out + o];
+          float& sum = output[place * l.out + o];
           if (l.form == Form::forward) {
             sum += pixel * weight;
           } else if (l.form == Form::input_gradient) {

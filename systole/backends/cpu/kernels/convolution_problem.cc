@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "systole/backends/cpu/kernels/onednn.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 namespace {

@@ -9,10 +9,10 @@
 #include <immintrin.h>
 #endif
 
-#include "systole/backends/cpu/kernels/idle_memory.h"
 #include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/backends/cpu/kernels/parallel.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/scratch_cache.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/tensor.h"
 
 namespace systole::cpu {
@@ -260,7 +260,7 @@ class DirectConvolution : public Kernel {
   DirectSizes s_;
   std::vector<int64_t> places_;
   int64_t rows_ = 1;  // of the output, in a task
-  mutable IdleMemory packed_kernel_;
+  mutable ScratchCache packed_kernel_;
 };
 
 // Returns whether the kernel is fast: the output features fill whole panels and few columns are

@@ -119,7 +119,7 @@ class LapackKernel : public Kernel {
     }
     for (int i = 0; i < x.num_operands(); ++i) {
       const TensorType& type = x.operand(i).type();
-      const int own = axes[static_cast<size_t>(i)] - '0';
+      const int own = axes[i] - '0';
       if (type.dtype != problem_.dtype || type.shape.rank() < own) {
         throw invalid_argument(
             "custom_call '{}': operand {}, got {}, expected {} of rank {} or more", problem_.target,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 
 // OpenMP's functions, which oneDNN is built for, by name: other compilers have another <omp.h> or
 // none.
@@ -154,14 +155,14 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
 
 void OnednnCall::prepare(int concurrent_calls) const {
   const OnOneThread alone;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (std::ssize(idle_) < concurrent_calls)
     idle_.push_back(with_our_errors([&] { return make_frame(); }));
 }
 
 std::unique_ptr<OnednnCall::Frame> OnednnCall::take_frame() const {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!idle_.empty()) {
       std::unique_ptr<Frame> frame = std::move(idle_.back());
       idle_.pop_back();
@@ -179,7 +180,7 @@ void OnednnCall::run(std::span<void* const> pointers) const {
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
     execute(primitive_, frame->stream, frame->list);
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(frame));
   });
 }

@@ -4,7 +4,6 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "systole/backends/cpu/kernels/onednn_version.h"
 #include "systole/base/dtype.h"
 #include "systole/base/error.h"
+#include "systole/base/mutex.h"
 #include "systole/base/shape.h"
 
 namespace systole::cpu {
@@ -78,8 +78,8 @@ class OnednnCall {
 
   dnnl::primitive primitive_;
   std::vector<Operand> operands_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> idle_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> idle_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::cpu

@@ -6,7 +6,7 @@
 
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/onednn_parts.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -32,7 +32,7 @@ std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const int64_t extent = shape[static_cast<int>(*axis)];
     if (extent == 1) continue;
-    const int64_t stride = strides[static_cast<size_t>(*axis)];
+    const int64_t stride = strides[*axis];
     if (!inner) {
       inner = stride;
     } else if (stride != *inner * size) {
@@ -55,7 +55,7 @@ std::optional<dnnl::memory::desc> dot_layout(const TensorType& type, const Dims&
   dnnl::memory::dims steps;
   for (const int64_t axis : batch) {
     sizes.push_back(type.shape[static_cast<int>(axis)]);
-    steps.push_back(strides[static_cast<size_t>(axis)]);
+    steps.push_back(strides[axis]);
   }
   const int64_t m = product(type.shape, rows);
   const int64_t n = product(type.shape, columns);

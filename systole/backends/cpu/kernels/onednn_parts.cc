@@ -41,10 +41,9 @@ class PartsKernel : public Kernel {
     std::byte* scratch;
 
     void* operator()(const PartOperand& operand) const {
-      std::byte* const base =
-          operand.buffer == PartOperand::kScratch
-              ? scratch
-              : static_cast<std::byte*>(buffers[static_cast<size_t>(operand.buffer)]);
+      std::byte* const base = operand.buffer == PartOperand::kScratch
+                                  ? scratch
+                                  : static_cast<std::byte*>(buffers[operand.buffer]);
       return base + operand.offset;
     }
   };
@@ -53,7 +52,7 @@ class PartsKernel : public Kernel {
                         RunContext& context) {
     const auto run = [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const OnednnPart& part = parts[static_cast<size_t>(i)];
+        const OnednnPart& part = parts[i];
         std::array<void*, kMaxOperands> pointers{};
         for (size_t k = 0; k < part.operands.size(); ++k) pointers[k] = places(part.operands[k]);
         part.call->run(std::span(pointers).first(part.operands.size()));
@@ -83,7 +82,7 @@ class PartsKernel : public Kernel {
   }
 
   OnednnWork work_;
-  mutable IdleMemory scratch_;
+  mutable ScratchCache scratch_;
 };
 
 }  // namespace

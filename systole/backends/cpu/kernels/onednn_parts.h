@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "systole/backends/cpu/kernels/idle_memory.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/backends/cpu/kernels/scratch_cache.h"
 
 namespace systole::cpu {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "systole/backends/cpu/sizes.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/backends/cpu/testing/compare.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {

@@ -3,22 +3,21 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 
 namespace systole::cpu {
 namespace {
 
 using runtime::ProcessGroup;
 
-class StartSums : public Kernel {
+class AllReduceStart : public Kernel {
  public:
-  StartSums(const hlo::Instruction& x, ProcessGroup& processes)
+  AllReduceStart(const hlo::Instruction& x, ProcessGroup& processes)
       : processes_(processes), dtype_(x.dtype()), lanes_(x.operand(0).shape()[0]) {
     const SumPlaces places = sum_places(x.operands());
     count_ = places.count;
     for (int i = 0; i < x.num_operands(); ++i) {
-      terms_.push_back({.count = x.operand(i).shape().num_elements() / lanes_,
-                        .at = places.at[static_cast<size_t>(i)]});
+      terms_.push_back({.count = x.operand(i).shape().num_elements() / lanes_, .at = places.at[i]});
     }
   }
   void run(std::span<void* const> buffers, RunContext& context) const override {
@@ -36,9 +35,9 @@ class StartSums : public Kernel {
   std::vector<ProcessGroup::SumTerm> terms_;
 };
 
-class FinishSums : public Kernel {
+class AllReduceDone : public Kernel {
  public:
-  FinishSums(const hlo::Instruction& x, ProcessGroup& processes)
+  AllReduceDone(const hlo::Instruction& x, ProcessGroup& processes)
       : processes_(processes),
         dtype_(x.dtype()),
         lanes_(x.operand(0).def->operand(0).shape()[0]),
@@ -84,14 +83,14 @@ const std::string* process_call(const hlo::Instruction& x) {
   const auto* const attrs = std::get_if<hlo::CustomCallAttrs>(&x.attrs());
   if (attrs == nullptr) return nullptr;
   const std::string& target = attrs->call_target_name;
-  const bool is_one = target == kStartSums || target == kFinishSums ||
+  const bool is_one = target == kAllReduceStart || target == kAllReduceDone ||
                       target == hlo::kSumReplicas || target == hlo::kGatherReplicas;
   return is_one ? &target : nullptr;
 }
 
 bool finishes_in_place(const hlo::Instruction& x) {
   const std::string* const target = process_call(x);
-  return target != nullptr && *target == kFinishSums &&
+  return target != nullptr && *target == kAllReduceDone &&
          x.operand(0).type().byte_size() == x.type().byte_size();
 }
 
@@ -101,8 +100,8 @@ std::unique_ptr<Kernel> make_process_kernel(const hlo::Instruction& x, ProcessGr
     throw failed_precondition("cpu: custom_call '{}', got one process, expected a group of them",
                               target);
   }
-  if (target == kStartSums) return std::make_unique<StartSums>(x, *processes);
-  if (target == kFinishSums) return std::make_unique<FinishSums>(x, *processes);
+  if (target == kAllReduceStart) return std::make_unique<AllReduceStart>(x, *processes);
+  if (target == kAllReduceDone) return std::make_unique<AllReduceDone>(x, *processes);
   return std::make_unique<GatherReplicas>(x, *processes);
 }
 

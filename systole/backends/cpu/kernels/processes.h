@@ -1,5 +1,5 @@
-// Steps of a program that spans processes: hlo/passes/vectorize_replicas.h and
-// passes/process_sums.h write the calls.
+// Thunks of a program that spans processes: hlo/passes/replicas/vectorize_replicas.h and
+// passes/all_reduces.h write the calls.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace systole::cpu {
 // of one type of elements and starts their sums: it returns ProcessGroup::sum_rows() rows of
 // sum_places().count elements. The second takes these, waits, and returns the sums: an array of one
 // axis.
-inline constexpr const char* kStartSums = "systole.start_sums";
-inline constexpr const char* kFinishSums = "systole.finish_sums";
+inline constexpr const char* kAllReduceStart = "systole.all_reduce_start";
+inline constexpr const char* kAllReduceDone = "systole.all_reduce_done";
 
 // Where the sums of stacked values lie in one array: at multiples of 64 bytes.
 struct SumPlaces {
@@ -31,12 +31,12 @@ SumPlaces sum_places(std::span<const hlo::Value> stacked);
 // hlo::kSumReplicas or hlo::kGatherReplicas. Null for another instruction.
 const std::string* process_call(const hlo::Instruction& x);
 
-// Returns whether it is a call of kFinishSums whose result may be its operand.
+// Returns whether it is a call of kAllReduceDone whose result may be its operand.
 bool finishes_in_place(const hlo::Instruction& x);
 
 // Makes the kernel of a process call. Its buffers are the operands, then the result. `processes`
 // outlives it. Errors: FAILED_PRECONDITION if `processes` is null. REQUIRES: process_call(x) is a
-// target other than hlo::kSumReplicas, which JoinSums replaces.
+// target other than hlo::kSumReplicas, which AllReduceCombiner replaces.
 std::unique_ptr<Kernel> make_process_kernel(const hlo::Instruction& x,
                                             runtime::ProcessGroup* processes);
 

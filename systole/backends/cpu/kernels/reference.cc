@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/semantics/evaluator.h"
 
 namespace systole::cpu {

@@ -21,7 +21,7 @@ namespace systole::cpu {
 struct RunContext;
 class RunNotes;
 
-// A step that is C++ rather than compiled code, such as a oneDNN primitive or a sort. Created at
+// A thunk that is C++ rather than compiled code, such as a oneDNN primitive or a sort. Created at
 // compile time with everything but the memory. Several threads may run one kernel concurrently.
 class Kernel {
  public:
@@ -29,8 +29,8 @@ class Kernel {
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
 };
 
-// Number of runs of one step and their total time.
-struct StepTime {
+// Number of runs of one thunk and their total time.
+struct ThunkTime {
   int64_t runs = 0;
   std::chrono::nanoseconds time{0};
 };
@@ -48,9 +48,9 @@ struct RunContext {
   std::exception_ptr error;    // the first that a kernel threw
   // Set by a program that started sums over processes, which a failed run does not finish.
   runtime::ProcessGroup* processes = nullptr;
-  // Times of a profiled program: one entry per step, and the end of the last step.
-  std::vector<StepTime> steps;
-  std::chrono::steady_clock::time_point step_end;
+  // Times of a profiled program: one entry per thunk, and the end of the last thunk.
+  std::vector<ThunkTime> thunks;
+  std::chrono::steady_clock::time_point thunk_end;
 };
 
 // The compiled program. Takes arguments and results by number, and the arena.

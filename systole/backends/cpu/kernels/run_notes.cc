@@ -60,7 +60,7 @@ void RunNotes::note_op(int64_t op) {
   const int64_t now = tracing::ticks();
   events_->list.push_back({.begin = last_,
                            .end = now,
-                           .name = program_->ops[static_cast<size_t>(op)].name.c_str(),
+                           .name = program_->ops[op].name.c_str(),
                            .kind = Kind::op,
                            .args = {{"program", program_->id}, {"op", op}}});
   last_ = now;

@@ -23,12 +23,12 @@ void run_kernel(RunContext* context, int64_t kernel, void* const* buffers, int64
 }
 
 // The memory that the program uses is given for the compiler's eyes alone.
-void note_step(RunContext* context, int64_t step, const void*, const void*, const void*) {
+void note_thunk(RunContext* context, int64_t thunk, const void*, const void*, const void*) {
   const auto now = std::chrono::steady_clock::now();
-  StepTime& time = context->steps[static_cast<size_t>(step)];
+  ThunkTime& time = context->thunks[thunk];
   ++time.runs;
-  time.time += now - context->step_end;
-  context->step_end = now;
+  time.time += now - context->thunk_end;
+  context->thunk_end = now;
 }
 
 void enter_steps(RunContext* context) { context->notes->enter_steps(*context); }
@@ -70,7 +70,7 @@ void* sleef_library() { return address(&Sleef_expf_u10); }
 std::span<const RuntimeSymbol> runtime_symbols() {
   static const std::vector<RuntimeSymbol> symbols = {
       {"systole_cpu_run_kernel", address(&run_kernel)},
-      {"systole_cpu_note_step", address(&note_step)},
+      {"systole_cpu_note_thunk", address(&note_thunk)},
       {"systole_cpu_enter_steps", address(&enter_steps)},
       {"systole_cpu_end_step", address(&end_step)},
       {"systole_cpu_leave_steps", address(&leave_steps)},

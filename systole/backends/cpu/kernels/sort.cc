@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "systole/backends/cpu/kernels/flush_denormals.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/backends/cpu/kernels/sort_items.h"
-#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {

@@ -46,10 +46,10 @@ Item* sort_items(Item* items, Item* other, int64_t n, int key_bytes) {
   std::array<std::array<int64_t, 256>, 8> counts{};
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t key = items[i].key();
-    for (int d = 0; d < key_bytes; ++d) ++counts[static_cast<size_t>(d)][key >> (8 * d) & 255];
+    for (int d = 0; d < key_bytes; ++d) ++counts[d][key >> (8 * d) & 255];
   }
   for (int d = 0; d < key_bytes; ++d) {
-    auto& places = counts[static_cast<size_t>(d)];
+    auto& places = counts[d];
     if (places[items[0].key() >> (8 * d) & 255] == n) continue;
     int64_t next = 0;
     for (int64_t& place : places) next += std::exchange(place, next);

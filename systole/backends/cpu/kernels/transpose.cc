@@ -8,8 +8,8 @@
 #endif
 
 #include "systole/backends/cpu/kernels/parallel.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/backends/cpu/kernels/stream.h"
-#include "systole/backends/cpu/sizes.h"
 
 namespace systole::cpu {
 namespace {
@@ -33,7 +33,7 @@ std::vector<Axis> merged_axes(const Shape& operand, const Dims& permutation) {
   std::vector<Axis> axes;
   for (const int64_t d : permutation) {
     const int64_t size = operand[static_cast<int>(d)];
-    const int64_t from = strides[static_cast<size_t>(d)];
+    const int64_t from = strides[d];
     if (size == 1) continue;
     if (!axes.empty() && axes.back().from == from * size) {
       axes.back().size *= size;
@@ -221,7 +221,7 @@ class TransposeKernel : public Kernel {
   template <class T>
   void run_tile(const T* from, T* to, int64_t rows, int64_t columns) const {
     constexpr auto kSide = std::max<int64_t>(kTileBytes / static_cast<int64_t>(sizeof(T)), 16);
-    alignas(64) T tile[static_cast<size_t>(kSide * kSide)];
+    alignas(64) T tile[kSide * kSide];
     // A line of the result at a time where it can be: the fewest rows of the operand, which are
     // then read far enough to be foreseen.
     const int64_t side = by_lines_ ? side_ : kSide;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/kernels/convolution_problem.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/backends/cpu/passes/rewrite_each.h"
-#include "systole/backends/cpu/sizes.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/builder.h"
-#include "systole/hlo/passes/analysis.h"
 
 namespace systole::cpu {
 namespace {

@@ -1,18 +1,16 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 
-#include "systole/backends/cpu/codegen/native.h"
-#include "systole/backends/cpu/passes/bf16_products.h"
+#include "systole/backends/cpu/passes/all_reduces.h"
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
-#include "systole/backends/cpu/passes/process_sums.h"
+#include "systole/backends/cpu/passes/change_op_data_type.h"
+#include "systole/backends/cpu/passes/dot_strength_reduction.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
-#include "systole/backends/cpu/passes/thin_dots.h"
-#include "systole/backends/cpu/passes/upcast_dots.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/pipeline.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/runtime/process_group.h"
 
 namespace systole::cpu {
@@ -25,16 +23,20 @@ bool keeps_minor_axis(const hlo::Instruction& transpose) {
   return permutation.empty() || permutation.back() == transpose.shape().rank() - 1;
 }
 
-// A large transposition walks through memory across its lines: alone it can be done in blocks.
-bool inside(const hlo::Instruction& x) {
-  if (!has_native_code(x)) return false;
-  if (x.is(hlo::Opcode::transpose))
-    return keeps_minor_axis(x) || x.type().byte_size() <= kFirstLevelCacheBytes;
-  return hlo::FusionOptions::defaults().inside(x);
-}
-
-bool at_end(const hlo::Instruction& x) {
-  return hlo::FusionOptions::defaults().at_end(x) && has_native_code(x);
+hlo::FusionOptions fusion_options(
+    const std::function<bool(const hlo::Instruction&)>& has_native_code) {
+  hlo::FusionOptions options = hlo::FusionOptions::defaults();
+  // A large transposition walks through memory across its lines: alone it can be done in blocks.
+  options.inside = [=, inside = options.inside](const hlo::Instruction& x) {
+    if (!has_native_code(x)) return false;
+    if (x.is(hlo::Opcode::transpose))
+      return keeps_minor_axis(x) || x.type().byte_size() <= kFirstLevelCacheBytes;
+    return inside(x);
+  };
+  options.at_end = [=, at_end = options.at_end](const hlo::Instruction& x) {
+    return at_end(x) && has_native_code(x);
+  };
+  return options;
 }
 
 }  // namespace
@@ -62,31 +64,29 @@ std::unique_ptr<hlo::Module> on_all_replicas(const hlo::Module& module,
   return hlo::vectorize_replicas(*copy, replicas).module;
 }
 
-void run_passes(hlo::Module& module, const runtime::CompileOptions& options) {
+void run_passes(hlo::Module& module, const runtime::CompileOptions& options,
+                const std::function<bool(const hlo::Instruction&)>& has_native_code) {
   if (options.optimize) hlo::optimize(module);
   hlo::Pipeline pipeline("cpu");
   // Code is generated for one function.
   pipeline.add<hlo::InlineCalls>();
-  if (options.processes != nullptr) pipeline.add<JoinSums>(*options.processes);
+  if (options.processes != nullptr) pipeline.add<AllReduceCombiner>(*options.processes);
   if (options.program.bf16_products) pipeline.add<Bf16Products>();
   if (options.optimize) {
     // oneDNN emulates the 16-bit products that the host lacks, several times slower than it does
     // those of f32.
-    pipeline.add<UpcastDots>();
+    pipeline.add<ChangeOpDataType>();
     // The copies that it makes can be fused with what they copy.
     pipeline.add<CanonicalizeConvolutions>();
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
-    pipeline.add<ThinDots>();
-    hlo::FusionOptions fusion = hlo::FusionOptions::defaults();
-    fusion.inside = inside;
-    fusion.at_end = at_end;
-    pipeline.add<hlo::FusionPass>(fusion);
+    pipeline.add<DotStrengthReduction>();
+    pipeline.add<hlo::FusionPass>(fusion_options(has_native_code));
     // What is left to go through memory between fusions can stay in a cache, row by row.
-    pipeline.add<RowFusionPass>();
+    pipeline.add<RowFusionPass>(has_native_code);
     // Removes copies that fusion made, and instructions that it left unused.
     pipeline.add<hlo::DeadCodeElimination>();
-    if (options.processes != nullptr) pipeline.add<OverlapSums>();
+    if (options.processes != nullptr) pipeline.add<AllReduceScheduler>();
   }
   pipeline.run(module);
 }

@@ -6,23 +6,30 @@ namespace systole::cpu {
 namespace {
 
 bool rewrite_program(hlo::Computation& program,
-                     const std::function<bool(hlo::Instruction&)>& rewrite) {
+                     const std::function<bool(hlo::Computation&)>& rewrite) {
   bool changed = false;
-  for (hlo::Instruction* x : program.instructions()) {
+  for (const hlo::Instruction* x : program.instructions()) {
     for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
       changed = rewrite_program(x->region(r), rewrite) || changed;
-    changed = rewrite(*x) || changed;
   }
-  return changed;
+  return rewrite(program) || changed;
 }
 
 }  // namespace
 
-bool rewrite_each(hlo::Module& module, const std::function<bool(hlo::Instruction&)>& rewrite) {
+bool rewrite_programs(hlo::Module& module, const std::function<bool(hlo::Computation&)>& rewrite) {
   bool changed = false;
   for (const auto& function : module.functions())
     changed = rewrite_program(*function, rewrite) || changed;
   return changed;
+}
+
+bool rewrite_each(hlo::Module& module, const std::function<bool(hlo::Instruction&)>& rewrite) {
+  return rewrite_programs(module, [&](hlo::Computation& program) {
+    bool changed = false;
+    for (hlo::Instruction* x : program.instructions()) changed = rewrite(*x) || changed;
+    return changed;
+  });
 }
 
 }  // namespace systole::cpu

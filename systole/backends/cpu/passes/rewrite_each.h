@@ -1,4 +1,4 @@
-// Helper of passes that rewrite one instruction at a time.
+// Helpers of passes that rewrite one instruction, or one program, at a time.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,11 @@
 
 namespace systole::cpu {
 
-// Calls `rewrite` for every instruction of the module, instructions in nested programs first.
-// `rewrite` may erase its instruction and insert others before it, and returns whether it did.
-// Returns whether any call did.
+// Calls `rewrite` for every program of the module, nested ones first. Returns whether any call did.
+bool rewrite_programs(hlo::Module& module, const std::function<bool(hlo::Computation&)>& rewrite);
+
+// The same for every instruction. `rewrite` may erase its instruction and insert others before it,
+// and returns whether it did.
 bool rewrite_each(hlo::Module& module, const std::function<bool(hlo::Instruction&)>& rewrite);
 
 }  // namespace systole::cpu

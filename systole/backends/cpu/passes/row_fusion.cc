@@ -8,8 +8,8 @@
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/row_access.h"
-#include "systole/backends/cpu/codegen/native.h"
-#include "systole/hlo/passes/analysis.h"
+#include "systole/backends/cpu/passes/rewrite_each.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/fusion.h"
 
 namespace systole::cpu {
@@ -25,17 +25,7 @@ constexpr int64_t kMinRowsBytes = 512 * 1024;  // of the largest array: less sta
 constexpr int64_t kMinRowBytes = 256;          // of the largest array
 constexpr int64_t kMaxRowBytes = 256 * 1024;   // of all results together
 constexpr int64_t kMaxGathered = 16 * 1024;    // elements
-constexpr size_t kMaxSteps = 16;
-
-bool is_step(const Instruction& x) {
-  if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
-  if (x.is(Opcode::fusion)) return !is_row_fusion(x);
-  if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
-  // The reference value of an op is computed from whole arrays, never from a block of rows.
-  if (!has_native_code(x)) return false;
-  return x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||
-         x.is(Opcode::select_and_scatter) || computes_elements(x);
-}
+constexpr size_t kMaxThunks = 16;
 
 // Returns whether the gathered results are small and used; a random state may be unused.
 bool can_gather(const Instruction& x, int64_t rows) {
@@ -58,8 +48,9 @@ int64_t result_bytes(const Instruction& x) {
 // numbers.
 class Program {
  public:
-  explicit Program(Computation& computation)
+  Program(Computation& computation, const RowFusionPass::Predicate& has_native_code)
       : computation_(computation),
+        has_native_code_(has_native_code),
         instructions_(computation.instructions()),
         captures_(instructions_.size()) {
     for (size_t i = 0; i < instructions_.size(); ++i) numbers_[instructions_[i]] = i;
@@ -68,6 +59,16 @@ class Program {
   Instruction& operator[](size_t number) const { return *instructions_[number]; }
   // REQUIRES: it is one of the program.
   size_t number(const Instruction* x) const { return numbers_.at(x); }
+
+  // The reference value of an op is computed from whole arrays, never from a block of rows: only
+  // instructions with native code can be members.
+  bool is_thunk(const Instruction& x) const {
+    if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
+    if (x.is(Opcode::fusion)) return !is_row_fusion(x);
+    if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
+    return has_native_code_(x) && (x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||
+                                   x.is(Opcode::select_and_scatter) || computes_elements(x));
+  }
 
   // Adds the numbers, from `least` on, of the values that the instruction uses, in its regions too.
   void add_inputs(size_t x, size_t least, std::set<size_t>& to) {
@@ -126,12 +127,13 @@ class Program {
   }
 
   Computation& computation_;
+  const RowFusionPass::Predicate& has_native_code_;
   std::vector<Instruction*> instructions_;
   std::vector<Captures> captures_;
   std::unordered_map<const Instruction*, size_t> numbers_;
 };
 
-// A group of steps, as their numbers in the program, in order.
+// A group of thunks, as their numbers in the program, in order.
 class RowGroup {
  public:
   // Only the seed is a member if the group would not be worth it.
@@ -199,7 +201,7 @@ class RowGroup {
   }
 
   bool fits(const Instruction& x) const {
-    if (members_.size() >= kMaxSteps || !is_step(x)) return false;
+    if (members_.size() >= kMaxThunks || !program_.is_thunk(x)) return false;
     int64_t bytes = result_bytes(x);
     for (const size_t member : members_) bytes += result_bytes(program_[member]);
     return bytes / rows_ <= kMaxRowBytes && can_gather(x, rows_) &&
@@ -216,13 +218,14 @@ class RowGroup {
     }
   }
 
-  // Adds a step that reduces the same rows and is used by a member.
+  // Adds a thunk that reduces the same rows and is used by a member.
   bool add_producer() {
     for (const size_t member : members_) {
       for (const Value& operand : program_[member].operands()) {
         const Instruction* producer = operand.def;
         if (is_member(operand) || &producer->parent() != &program_[member].parent()) continue;
-        if (!is_step(*producer) || rows_of_step(*producer) != rows_ || !fits(*producer)) continue;
+        if (!program_.is_thunk(*producer) || rows_of_thunk(*producer) != rows_ || !fits(*producer))
+          continue;
         const auto reads = [&](Value v) { return is_member(v) || v.def == producer; };
         const bool by_rows = std::ranges::all_of(
             members_, [&](size_t m) { return works_by_rows(program_[m], rows_, reads); });
@@ -243,16 +246,14 @@ class RowGroup {
   std::vector<size_t> members_;
 };
 
-bool fuse_rows(Computation& computation) {
+bool fuse_rows(Computation& computation, const RowFusionPass::Predicate& has_native_code) {
   bool changed = false;
-  Program program(computation);
+  Program program(computation, has_native_code);
   InstructionSet done;
   for (Instruction* x : computation.instructions()) {
     if (done.contains(x)) continue;
-    for (int r = 0; has_programs(*x) && r < x->num_regions(); ++r)
-      changed = fuse_rows(x->region(r)) || changed;
-    if (!is_step(*x)) continue;
-    const auto rows = rows_of_step(*x);
+    if (!program.is_thunk(*x)) continue;
+    const auto rows = rows_of_thunk(*x);
     if (!rows || *rows < 2 || !can_gather(*x, *rows)) continue;
     RowGroup group(program, program.number(x), *rows);
     if (!group.worth_it()) continue;
@@ -266,11 +267,9 @@ bool fuse_rows(Computation& computation) {
 }  // namespace
 
 bool RowFusionPass::run(hlo::Module& module) {
-  bool changed = false;
-  for (const auto& function : module.functions()) {
-    if (function->has_results()) changed = fuse_rows(*function) || changed;
-  }
-  return changed;
+  return rewrite_programs(module, [&](Computation& program) {
+    return program.has_results() && fuse_rows(program, has_native_code_);
+  });
 }
 
 }  // namespace systole::cpu

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
 namespace {
@@ -47,11 +48,11 @@ int fusions(const hlo::Module& module) {
 
 TEST(RowFusion, MakesOneStepOfASoftmax) {
   const auto module = softmax({512, 1024}, 1);
-  EXPECT_TRUE(RowFusionPass().run(*module));
+  EXPECT_TRUE(RowFusionPass(has_native_code).run(*module));
   EXPECT_EQ(row_fusions(*module), 1);
   EXPECT_EQ(fusions(*module), 1) << hlo::print(*module);
   hlo::verify(*module);
-  EXPECT_FALSE(RowFusionPass().run(*module));
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*module));
 }
 
 // Returns the gradient of max pooling and a relu, summed up by feature, as in a layer.
@@ -94,14 +95,16 @@ TEST(RowFusion, TakesTheGradientOfPoolingImageByImage) {
       testing::random_tensor(random, {DType::f32, {8, 32, 32, 16}}, -1, 1),
       testing::random_tensor(random, {DType::f32, {8, 16, 16, 16}}, -1, 1)};
   EXPECT_EQ(testing::check(*module, arguments, {.of_largest = 1e-5}), "");
-  EXPECT_TRUE(RowFusionPass().run(*module));
+  EXPECT_TRUE(RowFusionPass(has_native_code).run(*module));
   EXPECT_EQ(row_fusions(*module), 1);
   EXPECT_EQ(fusions(*module), 1) << hlo::print(*module);
   hlo::verify(*module);
-  EXPECT_FALSE(RowFusionPass().run(*module));
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*module));
   // Windows that overlap, and those over several images.
-  EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 33, 33, 16}, {1, 3, 3, 1}, {1, 2, 2, 1})));
-  EXPECT_FALSE(RowFusionPass().run(*pooling_gradient({8, 32, 32, 16}, {8, 2, 2, 1}, {8, 2, 2, 1})));
+  EXPECT_FALSE(RowFusionPass(has_native_code)
+                   .run(*pooling_gradient({8, 33, 33, 16}, {1, 3, 3, 1}, {1, 2, 2, 1})));
+  EXPECT_FALSE(RowFusionPass(has_native_code)
+                   .run(*pooling_gradient({8, 32, 32, 16}, {8, 2, 2, 1}, {8, 2, 2, 1})));
 }
 
 // A sum over all rows is whole after the last of them only, whatever the size of its own axes.
@@ -131,7 +134,7 @@ TEST(RowFusion, TakesNoGradientOfPoolingAtASumOfRows) {
       testing::random_tensor(random, {DType::f32, {16, 16, 16}}, -1, 1)};
   EXPECT_EQ(testing::check(*module, arguments, {.of_largest = 1e-5}), "");
   hlo::FusionPass().run(*module);
-  RowFusionPass().run(*module);
+  RowFusionPass(has_native_code).run(*module);
   EXPECT_TRUE(module->entry().results()[0].def->is(Opcode::select_and_scatter))
       << hlo::print(*module);
 }
@@ -155,7 +158,7 @@ TEST(RowFusion, LeavesStepsWithoutNativeCode) {
   const Tensor x = testing::random_tensor(random, {DType::f32, {128, 1024}}, -0.001, 0.001);
   EXPECT_EQ(testing::check(*module, {{x}}, {.of_largest = 1e-4}), "");
   hlo::FusionPass().run(*module);
-  RowFusionPass().run(*module);
+  RowFusionPass(has_native_code).run(*module);
   for (const hlo::Instruction* step : module->entry().instructions()) {
     if (!is_row_fusion(*step)) continue;
     for (const hlo::Instruction* inner : step->region().instructions())
@@ -164,10 +167,10 @@ TEST(RowFusion, LeavesStepsWithoutNativeCode) {
 }
 
 TEST(RowFusion, LeavesWhatItDoesNotPayFor) {
-  EXPECT_FALSE(RowFusionPass().run(*softmax({16, 32}, 1)));      // in a cache anyway
-  EXPECT_FALSE(RowFusionPass().run(*softmax({100000, 10}, 1)));  // short rows
-  EXPECT_FALSE(RowFusionPass().run(*softmax({4, 1 << 20}, 1)));  // rows for no cache
-  EXPECT_FALSE(RowFusionPass().run(*softmax({512, 1024}, 0)));   // columns
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*softmax({16, 32}, 1)));      // in a cache anyway
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*softmax({100000, 10}, 1)));  // short rows
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*softmax({4, 1 << 20}, 1)));  // rows for no cache
+  EXPECT_FALSE(RowFusionPass(has_native_code).run(*softmax({512, 1024}, 0)));   // columns
 }
 
 // What is between two members and mixes rows ends the group before it.
@@ -175,7 +178,7 @@ TEST(RowFusion, StopsWhereRowsMix) {
   const auto module = softmax({512, 1024}, 1, [](hlo::Builder& b, Value sum) {
     return b.op(Opcode::optimization_barrier, {b.reverse(sum, {0})})->result();
   });
-  EXPECT_TRUE(RowFusionPass().run(*module));
+  EXPECT_TRUE(RowFusionPass(has_native_code).run(*module));
   EXPECT_EQ(row_fusions(*module), 1);
   hlo::verify(*module);
   const auto& last = *module->entry().results()[0].def;
@@ -196,7 +199,7 @@ TEST(RowFusion, TakesInRandomBitsAndSumsOfColumns) {
   const Value sums = b.reduce(b.unary(Opcode::not_, bits), Opcode::add, {0});
   b.computation().set_results({rng->result(0), bits, sums});
   hlo::FusionPass().run(module);
-  EXPECT_TRUE(RowFusionPass().run(module));
+  EXPECT_TRUE(RowFusionPass(has_native_code).run(module));
   hlo::verify(module);
   EXPECT_EQ(row_fusions(module), 1);
   EXPECT_EQ(fusions(module), 1) << hlo::print(module);

@@ -9,8 +9,8 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::tpu_v1 {
 namespace {

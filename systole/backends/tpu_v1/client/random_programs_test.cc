@@ -8,8 +8,8 @@
 #include "systole/backends/tpu_v1/testing/quantized_maker.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/registry.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/tpu_v1/systolic/systolic_array.h"
 
 namespace systole::tpu_v1 {
@@ -25,8 +25,7 @@ std::vector<int32_t> padded_block(const Tensor& matrix, int64_t row, int64_t row
   for (int64_t r = 0; r < rows && row + r < matrix.dim(0); ++r) {
     for (int64_t c = 0; c < columns && column + c < matrix.dim(1); ++c) {
       const double q = matrix.as_double((row + r) * matrix.dim(1) + column + c);
-      block[static_cast<size_t>(r * columns + c)] =
-          static_cast<int32_t>(q - static_cast<double>(zero));
+      block[r * columns + c] = static_cast<int32_t>(q - static_cast<double>(zero));
     }
   }
   return block;
@@ -50,7 +49,7 @@ Tensor product_of_cells(const Tensor& x, int64_t zero, const Tensor& w, int arra
     for (size_t i = 0; i < results.size(); ++i) {
       const int64_t r = static_cast<int64_t>(i) / array % batch;
       const int64_t c = column + static_cast<int64_t>(i) % array;
-      if (c < w.dim(1)) sums.data<int32_t>()[static_cast<size_t>(r * w.dim(1) + c)] += results[i];
+      if (c < w.dim(1)) sums.data<int32_t>()[r * w.dim(1) + c] += results[i];
     }
   }
   return sums;
@@ -60,8 +59,7 @@ Tensor product_of_cells(const Tensor& x, int64_t zero, const Tensor& w, int arra
 std::vector<Tensor> run_on_cells(const hlo::Computation& main, const std::vector<Tensor>& arguments,
                                  int array) {
   std::unordered_map<Value, Tensor, hlo::ValueHash> values;
-  for (int i = 0; i < main.num_parameters(); ++i)
-    values[main.parameter(i)] = arguments[static_cast<size_t>(i)];
+  for (int i = 0; i < main.num_parameters(); ++i) values[main.parameter(i)] = arguments[i];
   for (const hlo::Instruction* op : main.instructions()) {
     if (op->is(hlo::Opcode::parameter) || op == main.terminator()) continue;
     std::vector<Tensor> operands;

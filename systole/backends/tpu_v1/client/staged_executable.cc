@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "systole/base/mutex.h"
 #include "systole/tpu_v1/isa/planes.h"
 
 namespace systole::tpu_v1 {
@@ -40,7 +41,7 @@ std::vector<Tensor> StagedRunner::run_machine(const ModuleStage& stage,
   machine_.run(stage.program);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < stage.outputs.size(); ++i) {
-    const TensorType& type = staged_.values[static_cast<size_t>(stage.outputs[i])];
+    const TensorType& type = staged_.values[stage.outputs[i]];
     outputs.emplace_back(type.dtype, type.shape);
     read_tensor(machine_, stage.program.port("output" + std::to_string(i)), outputs.back());
   }
@@ -48,20 +49,19 @@ std::vector<Tensor> StagedRunner::run_machine(const ModuleStage& stage,
 }
 
 std::vector<Tensor> StagedRunner::run(std::span<const Tensor> arguments) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Tensor> values(staged_.values.size());
   for (size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i];
   for (size_t s = 0; s < staged_.stages.size(); ++s) {
     const ModuleStage& stage = staged_.stages[s];
     std::vector<Tensor> inputs;
-    for (const int input : stage.inputs) inputs.push_back(values[static_cast<size_t>(input)]);
+    for (const int input : stage.inputs) inputs.push_back(values[input]);
     const std::vector<Tensor> outputs =
         hosts_[s] != nullptr ? runtime::run(*hosts_[s], inputs) : run_machine(stage, inputs);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      values[static_cast<size_t>(stage.outputs[i])] = outputs[i];
+    for (size_t i = 0; i < outputs.size(); ++i) values[stage.outputs[i]] = outputs[i];
   }
   std::vector<Tensor> results;
-  for (const int result : staged_.results) results.push_back(values[static_cast<size_t>(result)]);
+  for (const int result : staged_.results) results.push_back(values[result]);
   return results;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "systole/base/mutex.h"
 #include "systole/runtime/client.h"
 #include "systole/tpu_v1/compiler/module_stages.h"
 #include "systole/tpu_v1/machine/machine.h"
@@ -29,12 +29,13 @@ class StagedRunner {
   std::vector<Tensor> run(std::span<const Tensor> arguments);
 
  private:
-  std::vector<Tensor> run_machine(const ModuleStage& stage, std::span<const Tensor> inputs);
+  std::vector<Tensor> run_machine(const ModuleStage& stage, std::span<const Tensor> inputs)
+      SYSTOLE_REQUIRES(mutex_);
 
   StagedModule staged_;
   std::vector<std::unique_ptr<runtime::Executable>> hosts_;  // by stage; null for the machine
-  std::mutex mutex_;
-  Machine machine_;  // guarded by mutex_
+  Mutex mutex_;
+  Machine machine_ SYSTOLE_GUARDED_BY(mutex_);
 };
 
 }  // namespace systole::tpu_v1

@@ -5,12 +5,12 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/hlo/passes/expand_quantized.h"
-#include "systole/hlo/text/text.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/host_launch.h"
 #include "systole/runtime/registry.h"
 #include "systole/runtime/serialized_program.h"
 #include "systole/runtime/single_process.h"
+#include "systole/stablehlo/text/text.h"
 #include "systole/tpu_v1/assembler/assembler.h"
 #include "systole/tpu_v1/isa/layout.h"
 

@@ -16,8 +16,8 @@ extern const OpDef op_argmin{
     .attrs = "output_type: type = int64",
     .infer = infer_extremum_index,
     .lower = [](LowerContext& c) { return lower_extremum_index(c, hlo::ComparisonDirection::lt); },
-    .batch_rule = batch_axes_input,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_axes_input},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/lowering/axes.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/constant_value.h"
 
 namespace systole {
 namespace {
@@ -101,8 +101,8 @@ std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
   std::vector<hlo::Value> parts;
   Dims start(static_cast<size_t>(x.shape().rank()), 0);
   Dims limit = x.shape().dims();
-  int64_t& begin = start[static_cast<size_t>(axis)];
-  int64_t& end = limit[static_cast<size_t>(axis)];
+  int64_t& begin = start[axis];
+  int64_t& end = limit[axis];
   for (const int64_t size : sizes) {
     end = begin + size;
     parts.push_back(b.slice(x, start, limit));

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 
@@ -46,8 +46,5 @@ std::vector<hlo::Value> cut(hlo::Builder& b, hlo::Value x, int axis,
 
 // pad() by paddings that are a tensor, s32[rank,2], known when the program is compiled.
 Output pad_tensor(Output x, Output paddings, double value, const std::string& name = "");
-
-// Adds gradient rows into zeros of `params_shape`: the inverse of gather. Internal op GatherGrad.
-Output gather_grad(Output gradient, Output indices, Output params_shape, int64_t axis);
 
 }  // namespace systole

@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/broadcast.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -47,8 +47,7 @@ extern const OpDef op_broadcast_to{
     .infer = infer_broadcast_to,
     .lower = lower_broadcast_to,
     .gradient = broadcast_to_gradient,
-    .moves_elements = true,
-    .costs_no_memory = true,
+    .traits = {.moves_elements = true, .costs_no_memory = true},
 };
 }  // namespace ops
 }  // namespace systole

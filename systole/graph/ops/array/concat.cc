@@ -1,9 +1,9 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -47,7 +47,7 @@ std::vector<Output> concat_gradient(GradientContext& c) {
   std::vector<Output> results;
   Output begin = ints_constant(std::vector<int64_t>(static_cast<size_t>(rank), 0));
   std::vector<int64_t> only_axis(static_cast<size_t>(rank), 0);
-  only_axis[static_cast<size_t>(axis)] = 1;
+  only_axis[axis] = 1;
   for (int i = 0; i < last; ++i) {
     const Output sizes = shape(c.input(i));
     results.push_back(slice(c.grad(), begin, sizes));
@@ -110,8 +110,8 @@ extern const OpDef op_concat{
     .lower = lower_concat,
     .gradient = concat_gradient,
     .constant_rule = concat_elements,
-    .batch_rule = batch_concat,
-    .moves_elements = true,
+    .batch = {.rule = batch_concat},
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -73,8 +73,7 @@ extern const OpDef op_constant{
     .infer = infer_constant,
     .lower = lower_constant,
     .constant_rule = constant_elements,
-    .costs_no_memory = true,
-    .static_source = true,
+    .traits = {.costs_no_memory = true, .static_source = true},
 };
 }  // namespace ops
 }  // namespace systole

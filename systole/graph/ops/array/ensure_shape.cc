@@ -1,10 +1,10 @@
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/set_shape.h"
-#include "systole/graph/api/where_scope.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -59,14 +59,13 @@ extern const OpDef op_ensure_shape{
     .inputs = "input: T",
     .outputs = "output: T",
     .attrs = "shape: shape",
+    .graph_def = {.import_node = import_ensure_shape},
     .infer = infer_ensure_shape,
     .lower = lower_ensure_shape,
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
     .constant_rule = same_elements,
-    .batch_rule = batch_ensure_shape,
-    .import_node = import_ensure_shape,
-    .moves_elements = true,
-    .passes_on = PassesOn::declared,
+    .batch = {.rule = batch_ensure_shape},
+    .traits = {.moves_elements = true, .passes_on = PassesOn::declared},
 };
 }  // namespace ops
 }  // namespace systole

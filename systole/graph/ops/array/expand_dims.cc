@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -50,9 +50,8 @@ extern const OpDef op_expand_dims{
     .lower = lower_expand_dims,
     .gradient = expand_dims_gradient,
     .constant_rule = same_elements,
-    .batch_rule = batch_expand_dims,
-    .moves_elements = true,
-    .passes_on = PassesOn::elements,
+    .batch = {.rule = batch_expand_dims},
+    .traits = {.moves_elements = true, .passes_on = PassesOn::elements},
 };
 }  // namespace ops
 }  // namespace systole

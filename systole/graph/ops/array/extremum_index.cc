@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 
 namespace systole {
 namespace {

@@ -1,9 +1,9 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -69,8 +69,7 @@ extern const OpDef op_fill{
     .lower = lower_fill,
     .gradient = fill_gradient,
     .constant_rule = fill_elements,
-    .moves_elements = true,
-    .costs_no_memory = true,
+    .traits = {.moves_elements = true, .costs_no_memory = true},
 };
 }  // namespace ops
 }  // namespace systole

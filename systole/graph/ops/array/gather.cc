@@ -1,7 +1,8 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -43,7 +44,7 @@ std::vector<hlo::Value> lower_gather(LowerContext& c) {
   attrs.start_index_map = {axis};
   attrs.index_vector_dim = indices.rank();
   attrs.slice_sizes = params.dims();
-  attrs.slice_sizes[static_cast<size_t>(axis)] = 1;
+  attrs.slice_sizes[axis] = 1;
   return {c.b.op(hlo::Opcode::gather, {c.input(kGatherParams), c.input(kGatherIndices)}, attrs)
               ->result()};
 }
@@ -62,7 +63,7 @@ std::optional<PartialValue> gather_elements(const Output& output) {
   PartialValue result{value->dtype, indices->shape, {}};
   for (const KnownElement& index : indices->elements) {
     if (*index < 0 || *index >= value->shape[0]) return std::nullopt;
-    result.elements.push_back(value->elements[static_cast<size_t>(*index)]);
+    result.elements.push_back(value->elements[*index]);
   }
   return result;
 }
@@ -98,8 +99,8 @@ extern const OpDef op_gather{
     .lower = lower_gather,
     .gradient = gather_gradient,
     .constant_rule = gather_elements,
-    .batch_rule = batch_gather,
-    .moves_elements = true,
+    .batch = {.rule = batch_gather},
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,8 +1,9 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -117,10 +118,10 @@ extern const OpDef op_gather_grad{
     .inputs = "gradient: T, indices: Tindices, params_shape: Tshape",
     .outputs = "output: T",
     .attrs = "axis: int",
+    .graph_def = {.export_node = export_gather_grad},
     .infer = infer_gather_grad,
     .lower = lower_gather_grad,
     .gradient = gather_grad_gradient,
-    .export_node = export_gather_grad,
 };
 }  // namespace ops
 }  // namespace systole

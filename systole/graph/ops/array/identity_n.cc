@@ -1,4 +1,4 @@
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
 
 namespace systole {
@@ -18,7 +18,7 @@ std::vector<Output> custom_gradients_of(GradientContext& c, const FunctionRef& f
   std::vector<Output> result(static_cast<size_t>(c.node.num_inputs()));
   for (size_t i = 0; i < of.size(); ++i) {
     if (c.wanted(static_cast<int>(of[i]))) {
-      result[static_cast<size_t>(of[i])] = copy(function->results()[i]);
+      result[of[i]] = copy(function->results()[i]);
     }
   }
   return result;

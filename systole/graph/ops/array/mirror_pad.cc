@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole {
 namespace {
@@ -13,8 +13,8 @@ Output edge_image(Output x, int axis, int64_t count, int64_t skip, bool low) {
   const int64_t size = x.shape()[axis];
   std::vector<int64_t> begin(static_cast<size_t>(x.shape().rank()), 0);
   std::vector<int64_t> extent(begin.size(), kUnknown);
-  begin[static_cast<size_t>(axis)] = low ? skip : size - skip - count;
-  extent[static_cast<size_t>(axis)] = count;
+  begin[axis] = low ? skip : size - skip - count;
+  extent[axis] = count;
   return reverse(slice(x, begin, extent), axis);
 }
 
@@ -25,7 +25,7 @@ void check_paddings(const Shape& x, const std::vector<std::pair<int64_t, int64_t
                            paddings.size(), x, x.rank());
   }
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const auto [low, high] = paddings[static_cast<size_t>(axis)];
+    const auto [low, high] = paddings[axis];
     if (low == 0 && high == 0) continue;
     if (x[axis] == kUnknown) {
       throw invalid_argument(
@@ -48,7 +48,7 @@ Output mirror_pad(const Input& tensor, const std::vector<std::pair<int64_t, int6
   Output x = resolve("MirrorPad", tensor);
   with_op("MirrorPad", tensor.where(), [&] { check_paddings(x.shape(), paddings, skip); });
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
-    const auto [low, high] = paddings[static_cast<size_t>(axis)];
+    const auto [low, high] = paddings[axis];
     std::vector<Output> parts;
     if (low > 0) parts.push_back(edge_image(x, axis, low, skip, /*low=*/true));
     parts.push_back(x);

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -67,8 +67,8 @@ extern const OpDef op_one_hot{
     .attrs = "axis: int = -1",
     .infer = infer_one_hot,
     .lower = lower_one_hot,
-    .batch_rule = batch_one_hot,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_one_hot},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/array/mirror_pad.h"
 
@@ -18,7 +18,7 @@ std::vector<Known> known_paddings(const InferContext& c, int side, int rank) {
   std::vector<Known> result(static_cast<size_t>(rank));
   if (const auto all = c.constant_input(kPaddings)) {
     for (int i = 0; i < rank; ++i) {
-      result[static_cast<size_t>(i)] = static_cast<int64_t>(all->as_double(2 * i + side));
+      result[i] = static_cast<int64_t>(all->as_double(2 * i + side));
     }
     return result;
   }
@@ -38,8 +38,8 @@ std::vector<TensorType> infer_pad(const InferContext& c) {
   const std::vector<Known> behind = known_paddings(c, 1, x.rank());
   Shape result = x;
   for (int i = 0; i < x.rank(); ++i) {
-    const Known low = before[static_cast<size_t>(i)];
-    const Known high = behind[static_cast<size_t>(i)];
+    const Known low = before[i];
+    const Known high = behind[i];
     if (low.value_or(0) < 0 || high.value_or(0) < 0) {
       throw invalid_argument("paddings of axis {}, got {} and {}, expected >= 0", i,
                              low.value_or(0), high.value_or(0));

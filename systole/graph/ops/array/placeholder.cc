@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -43,9 +43,9 @@ extern const OpDef op_placeholder{
     .doc = "A tensor that every run must be fed.",
     .outputs = "output: dtype",
     .attrs = "dtype: type, shape: shape",
+    .graph_def = {.import_node = import_placeholder},
     .infer = infer_placeholder,
-    .import_node = import_placeholder,
-    .costs_no_memory = true,
+    .traits = {.costs_no_memory = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,7 +1,7 @@
-#include "systole/graph/api/array_functions.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/api/array_ops.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -38,10 +38,10 @@ extern const OpDef op_placeholder_with_default{
     .inputs = "input: dtype",
     .outputs = "output: dtype",
     .attrs = "shape: shape",
+    .graph_def = {.import_node = import_placeholder_with_default},
     .infer = infer_placeholder_with_default,
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
-    .import_node = import_placeholder_with_default,
 };
 }  // namespace ops
 }  // namespace systole

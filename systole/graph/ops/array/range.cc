@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/where_scope.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -87,7 +87,7 @@ extern const OpDef op_range{
     .infer = infer_range,
     .lower = lower_range,
     .constant_rule = range_elements,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -31,9 +31,7 @@ extern const OpDef op_rank{
     .infer = infer_rank,
     .lower = lower_rank,
     .constant_rule = rank_element,
-    .blocks_gradient = true,
-    .moves_elements = true,
-    .static_source = true,
+    .traits = {.blocks_gradient = true, .moves_elements = true, .static_source = true},
 };
 }  // namespace ops
 }  // namespace systole

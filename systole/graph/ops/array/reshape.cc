@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -85,9 +85,8 @@ extern const OpDef op_reshape{
     .lower = lower_reshape,
     .gradient = reshape_gradient,
     .constant_rule = same_elements,
-    .batch_rule = batch_reshape,
-    .moves_elements = true,
-    .passes_on = PassesOn::elements,
+    .batch = {.rule = batch_reshape},
+    .traits = {.moves_elements = true, .passes_on = PassesOn::elements},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -40,7 +40,7 @@ extern const OpDef op_reverse{
     .infer = infer_reverse,
     .lower = lower_reverse,
     .gradient = reverse_gradient,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

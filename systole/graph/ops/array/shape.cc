@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -41,10 +41,10 @@ extern const OpDef op_shape{
     .infer = infer_shape,
     .lower = lower_shape,
     .constant_rule = shape_elements,
-    .blocks_gradient = true,
-    .moves_elements = true,
-    .costs_no_memory = true,
-    .static_source = true,
+    .traits = {.blocks_gradient = true,
+               .moves_elements = true,
+               .costs_no_memory = true,
+               .static_source = true},
 };
 }  // namespace ops
 }  // namespace systole

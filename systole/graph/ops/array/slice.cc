@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -99,7 +99,7 @@ extern const OpDef op_slice{
     .lower = lower_slice,
     .gradient = slice_gradient,
     .constant_rule = slice_elements,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

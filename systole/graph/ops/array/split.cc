@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -59,7 +59,7 @@ extern const OpDef op_split{
     .infer = infer_split,
     .lower = lower_split,
     .gradient = split_gradient,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

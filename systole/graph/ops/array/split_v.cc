@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -77,7 +77,7 @@ extern const OpDef op_split_v{
     .infer = infer_split_v,
     .lower = lower_split_v,
     .gradient = split_v_gradient,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

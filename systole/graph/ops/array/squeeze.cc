@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/op_error.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/lowering/axes.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -80,14 +80,13 @@ extern const OpDef op_squeeze{
     .inputs = "input: T",
     .outputs = "output: T",
     .attrs = "squeeze_dims: list(int) = []",
+    .graph_def = {.import_node = import_squeeze},
     .infer = infer_squeeze,
     .lower = lower_squeeze,
     .gradient = squeeze_gradient,
     .constant_rule = same_elements,
-    .batch_rule = batch_squeeze,
-    .import_node = import_squeeze,
-    .moves_elements = true,
-    .passes_on = PassesOn::elements,
+    .batch = {.rule = batch_squeeze},
+    .traits = {.moves_elements = true, .passes_on = PassesOn::elements},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -77,8 +77,8 @@ extern const OpDef op_stack{
     .lower = lower_stack,
     .gradient = stack_gradient,
     .constant_rule = stack_elements,
-    .batch_rule = batch_stack,
-    .moves_elements = true,
+    .batch = {.rule = batch_stack},
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

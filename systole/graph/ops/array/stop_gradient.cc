@@ -1,8 +1,8 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 
@@ -19,10 +19,8 @@ extern const OpDef op_stop_gradient{
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = [](LowerContext& c) { return std::vector{c.input(0)}; },
     .constant_rule = same_elements,
-    .batch_rule = batch_first_input,
-    .blocks_gradient = true,
-    .moves_elements = true,
-    .passes_on = PassesOn::elements,
+    .batch = {.rule = batch_first_input},
+    .traits = {.blocks_gradient = true, .moves_elements = true, .passes_on = PassesOn::elements},
 };
 }  // namespace ops
 }  // namespace systole

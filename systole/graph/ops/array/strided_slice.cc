@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/array/strided_slice_spec.h"
 
@@ -70,7 +70,7 @@ std::optional<PartialValue> strided_slice_elements(const Output& output) {
   if ((mask_of(node, "shrink_axis_mask") & 1) != 0) {
     const int64_t i = from_end((*begin)[0]);
     if (i < 0 || i >= n) return std::nullopt;
-    return partial_scalar(value->dtype, value->elements[static_cast<size_t>(i)]);
+    return partial_scalar(value->dtype, value->elements[i]);
   }
   const int64_t lowest = step > 0 ? 0 : -1;
   const int64_t highest = step > 0 ? n : n - 1;
@@ -81,7 +81,7 @@ std::optional<PartialValue> strided_slice_elements(const Output& output) {
       (mask_of(node, "end_mask") & 1) != 0 ? (step > 0 ? highest : lowest) : clamped((*end)[0]);
   std::vector<KnownElement> elements;
   for (int64_t i = first; step > 0 ? i < last : i > last; i += step) {
-    elements.push_back(value->elements[static_cast<size_t>(i)]);
+    elements.push_back(value->elements[i]);
   }
   return partial_vector(value->dtype, std::move(elements));
 }
@@ -142,8 +142,8 @@ extern const OpDef op_strided_slice{
     .lower = lower_strided_slice,
     .gradient = strided_slice_gradient,
     .constant_rule = strided_slice_elements,
-    .batch_rule = batch_strided_slice,
-    .moves_elements = true,
+    .batch = {.rule = batch_strided_slice},
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

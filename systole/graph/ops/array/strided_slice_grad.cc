@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/array/strided_slice_spec.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -27,7 +27,7 @@ std::vector<TensorType> infer_tile(const InferContext& c) {
     const std::vector<int64_t> multiples = known_ints(c, 1, "multiples");
     check_multiples(multiples, x);
     for (int i = 0; i < x.rank(); ++i) {
-      if (x[i] != kUnknown) result.set_dim(i, x[i] * multiples[static_cast<size_t>(i)]);
+      if (x[i] != kUnknown) result.set_dim(i, x[i] * multiples[i]);
     }
     return {{c.input(0).dtype, result}};
   }
@@ -54,7 +54,7 @@ std::vector<hlo::Value> lower_tile(LowerContext& c) {
   Dims axes;
   Dims flat;
   for (int i = 0; i < x.rank(); ++i) {
-    const int64_t m = multiples[static_cast<size_t>(i)];
+    const int64_t m = multiples[i];
     repeated.push_back(m);
     axes.push_back(static_cast<int64_t>(repeated.size()));
     repeated.push_back(x[i]);
@@ -99,7 +99,7 @@ extern const OpDef op_tile{
     .infer = infer_tile,
     .lower = lower_tile,
     .gradient = tile_gradient,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

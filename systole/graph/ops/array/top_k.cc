@@ -1,7 +1,8 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/lowering/sort_positions.h"
 #include "systole/graph/ops/array/array_common.h"
 
@@ -48,7 +49,7 @@ std::vector<hlo::Value> lower_top_k(LowerContext& c) {
   check_k(x.type(), k);
   const SortedElements sorted = sort_with_positions(b, x, last, is_before);
   Dims limit = x.shape().dims();
-  limit[static_cast<size_t>(last)] = k;
+  limit[last] = k;
   const Dims start(limit.size(), 0);
   return {b.slice(sorted.elements, start, limit), b.slice(sorted.positions, start, limit)};
 }

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -41,8 +41,7 @@ std::vector<hlo::Value> lower_transpose(LowerContext& c) {
 std::vector<Output> transpose_gradient(GradientContext& c) {
   const std::vector<int64_t> perm = known_ints(c.input(1));
   std::vector<int64_t> back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i)
-    back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i) back[perm[i]] = static_cast<int64_t>(i);
   return {transpose(c.grad(), {.perm = back}), {}};
 }
 
@@ -92,8 +91,8 @@ extern const OpDef op_transpose{
     .infer = infer_transpose,
     .lower = lower_transpose,
     .gradient = transpose_gradient,
-    .batch_rule = batch_transpose,
-    .moves_elements = true,
+    .batch = {.rule = batch_transpose},
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -66,10 +66,10 @@ extern const OpDef op_unique{
     .inputs = "x: T",
     .outputs = "y: T, idx: out_idx",
     .attrs = "out_idx: type = int32",
+    .graph_def = {.tensorflow = TensorFlowOp::other},
     .infer = infer_unique,
     .lower = lower_unique,
-    .tensorflow = TensorFlowOp::other,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

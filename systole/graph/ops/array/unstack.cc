@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -46,7 +46,7 @@ std::vector<Output> unstack_gradient(GradientContext& c) {
 std::optional<PartialValue> unstack_element(const Output& output) {
   const auto value = partial_value(output.node()->input(0));
   if (!value || value->shape.rank() != 1) return std::nullopt;
-  return partial_scalar(value->dtype, value->elements[static_cast<size_t>(output.index())]);
+  return partial_scalar(value->dtype, value->elements[output.index()]);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ extern const OpDef op_unstack{
     .lower = lower_unstack,
     .gradient = unstack_gradient,
     .constant_rule = unstack_element,
-    .moves_elements = true,
+    .traits = {.moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 
@@ -20,9 +20,8 @@ extern const OpDef op_zeros_like{
     .outputs = "y: T",
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = [](LowerContext& c) { return std::vector{c.b.splat_like(c.input(0), 0)}; },
-    .batch_rule = batch_first_input,
-    .blocks_gradient = true,
-    .costs_no_memory = true,
+    .batch = {.rule = batch_first_input},
+    .traits = {.blocks_gradient = true, .costs_no_memory = true},
 };
 }  // namespace ops
 }  // namespace systole

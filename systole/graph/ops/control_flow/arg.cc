@@ -1,4 +1,4 @@
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -21,11 +21,12 @@ extern const OpDef op_arg{
     .doc = "An argument of a function.",
     .outputs = "output: T",
     .attrs = "shape: shape",
+    .graph_def = {.impossible =
+                      "it is an argument of a function, which the signature of the function holds",
+                  .tensorflow = TensorFlowOp::none},
     .infer = infer_arg,
     .lower = lower_arg,
-    .not_in_files = "it is an argument of a function, which the signature of the function holds",
-    .tensorflow = TensorFlowOp::none,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

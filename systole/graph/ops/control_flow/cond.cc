@@ -1,11 +1,11 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/variable_handle.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/lower_region.h"
-#include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
-#include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
 namespace {
@@ -208,11 +208,10 @@ extern const OpDef op_cond{
     .inputs = "cond: Tcond, input: Tin",
     .outputs = "output: Tout",
     .attrs = "Tin: list(type), Tout: list(type), then_branch: func, else_branch: func",
-    .aliases = "StatelessIf",
+    .graph_def = {.aliases = "StatelessIf", .import_node = import_if},
     .infer = infer_cond,
     .lower = lower_cond,
     .gradient = cond_gradient,
-    .import_node = import_if,
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,11 +4,11 @@
 #include <unordered_set>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -144,7 +144,7 @@ std::vector<Node*> FunctionCopy::cone_of(const Output& value) const {
 }
 
 Output FunctionCopy::copied_argument(int i) const {
-  const auto it = copies_.find(function_.arguments()[static_cast<size_t>(i)]);
+  const auto it = copies_.find(function_.arguments()[i]);
   return it == copies_.end() ? Output() : it->second;
 }
 

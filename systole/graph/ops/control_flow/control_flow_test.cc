@@ -2,10 +2,10 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/control_flow_ops.h"
-#include "systole/graph/api/functional_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
-#include "systole/graph/api/variable.h"
+#include "systole/graph/core/variable.h"
+#include "systole/graph/functions/functional_ops.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/graph/testing/control_flow_op_cases.h"
 

@@ -1,5 +1,5 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 
@@ -13,7 +13,7 @@ extern const OpDef op_no_op{
     .doc = "Does nothing; waits for its control dependencies.",
     .infer = [](const InferContext&) { return std::vector<TensorType>(); },
     .lower = [](LowerContext&) { return std::vector<hlo::Value>(); },
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

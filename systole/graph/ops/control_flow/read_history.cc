@@ -1,4 +1,4 @@
-#include "systole/graph/gradients/loop_gradient.h"
+#include "systole/graph/ops/control_flow/loop_gradient.h"
 
 namespace systole {
 namespace {
@@ -51,10 +51,10 @@ extern const OpDef op_read_history{
     .inputs = "history: T, index: Tidx, like: Tlike",
     .outputs = "entry: T",
     .attrs = "Tlike: list(type), _function: string = ''",
+    .graph_def = {.tensorflow = TensorFlowOp::none},
     .infer = infer_read_history,
     .lower = lower_read_history,
     .gradient = read_history_gradient,
-    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,10 +1,10 @@
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/gradients/gradients.h"
-#include "systole/graph/gradients/loop_gradient.h"
-#include "systole/graph/graph_def_node.h"
 #include "systole/graph/lowering/loop_lowering.h"
-#include "systole/graph/op_def.h"
 #include "systole/graph/ops/control_flow/control_flow.h"
+#include "systole/graph/ops/control_flow/loop_gradient.h"
 
 namespace systole {
 namespace {
@@ -13,7 +13,7 @@ std::vector<TensorType> infer_while_loop(const InferContext& c) {
   const Graph& body = *c.attr<FunctionRef>("body");
   std::vector<TensorType> types;
   for (int i = 0; i < c.num_inputs(); ++i) {
-    const TensorType& argument = body.arguments()[static_cast<size_t>(i)].type();
+    const TensorType& argument = body.arguments()[i].type();
     const TensorType& got = c.input(i);
     if (got.dtype != argument.dtype || !got.shape.compatible_with(argument.shape)) {
       throw invalid_argument("loop variable {}, got {}, expected {}", i, got, argument);
@@ -22,7 +22,7 @@ std::vector<TensorType> infer_while_loop(const InferContext& c) {
   }
   types.push_back({DType::s32, {}});
   for (int i = 0; i < c.num_inputs(); ++i) {
-    TensorType history = types[static_cast<size_t>(i)];
+    TensorType history = types[i];
     Dims dims = {kUnknown};
     dims.insert(dims.end(), history.shape.begin(), history.shape.end());
     if (history.dtype != DType::resource) history.shape = Shape(dims);
@@ -100,12 +100,12 @@ extern const OpDef op_while_loop{
         "T: list(type), cond: func, body: func, _maximum_iterations: int = -1, "
         "_iteration_var: int = -1, "
         "_captures: int = -1",
-    .aliases = "StatelessWhile",
+    .graph_def = {.aliases = "StatelessWhile",
+                  .import_node = import_while,
+                  .export_node = export_while},
     .infer = infer_while_loop,
     .lower = [](LowerContext& c) { return LoopLowering(c).run(); },
     .gradient = loop_gradient,
-    .import_node = import_while,
-    .export_node = export_while,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/gradients/loop_gradient.h"
+#include "systole/graph/ops/control_flow/loop_gradient.h"
 
 namespace systole {
 namespace {
@@ -29,10 +29,10 @@ extern const OpDef op_write_history{
     .doc = "Zeros, but for one entry of a stack of values.",
     .inputs = "like: T, value: T, index: Tidx",
     .outputs = "stack: T",
+    .graph_def = {.tensorflow = TensorFlowOp::none},
     .infer = [](const InferContext& c) { return std::vector{c.input(0)}; },
     .lower = lower_write_history,
     .gradient = write_history_gradient,
-    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 
 namespace systole {
 namespace {
@@ -17,11 +17,11 @@ extern const OpDef op_deserialize_iterator{
     .name = "DeserializeIterator",
     .doc = "Takes an iterator of the session to the position that SerializeIterator gave.",
     .inputs = "serialized: string",
+    .graph_def = {.impossible = "its data set is part of the program",
+                  .tensorflow = TensorFlowOp::other},
     .infer = infer_deserialize_iterator,
     .host = kernel_of_session,
-    .not_in_files = "its data set is part of the program",
-    .tensorflow = TensorFlowOp::other,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

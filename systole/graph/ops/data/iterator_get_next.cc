@@ -1,4 +1,4 @@
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 
 namespace systole {
 namespace {
@@ -31,12 +31,11 @@ extern const OpDef op_iterator_get_next{
     .doc = "The next element of a data set, a tensor a component.",
     .outputs = "components: output_types",
     .attrs = "output_types: list(string), output_shapes: list(int)",
+    .graph_def = {.impossible = "its data set is part of the program",
+                  .tensorflow = TensorFlowOp::other},
     .infer = infer_iterator_get_next,
     .host = kernel_of_session,
-    .not_in_files = "its data set is part of the program",
-    .tensorflow = TensorFlowOp::other,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 
 namespace systole {
 namespace ops {
@@ -7,11 +7,11 @@ extern const OpDef op_make_iterator{
     .doc = "Starts an iterator anew.",
     .inputs = "parameters: T",
     .attrs = "T: list(type)",
+    .graph_def = {.impossible = "its data set is part of the program",
+                  .tensorflow = TensorFlowOp::none},
     .infer = [](const InferContext&) { return std::vector<TensorType>(); },
     .host = kernel_of_session,
-    .not_in_files = "its data set is part of the program",
-    .tensorflow = TensorFlowOp::none,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

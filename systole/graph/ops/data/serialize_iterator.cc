@@ -1,4 +1,4 @@
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 
 namespace systole {
 namespace ops {
@@ -6,15 +6,14 @@ extern const OpDef op_serialize_iterator{
     .name = "SerializeIterator",
     .doc = "The position of an iterator in its session, as bytes.",
     .outputs = "serialized: string",
+    .graph_def = {.impossible = "its data set is part of the program",
+                  .tensorflow = TensorFlowOp::other},
     .infer =
         [](const InferContext&) {
           return std::vector<TensorType>{{DType::string, {}}};
         },
     .host = kernel_of_session,
-    .not_in_files = "its data set is part of the program",
-    .tensorflow = TensorFlowOp::other,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

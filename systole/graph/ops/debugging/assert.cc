@@ -1,9 +1,9 @@
 #include "systole/graph/api/debugging_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/run_check.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 namespace {
@@ -63,12 +63,10 @@ extern const OpDef op_assert{
     .doc = "Fails the run when its input is false.",
     .inputs = "condition: bool, data: T",
     .attrs = "T: list(type), summarize: int = 3, _message: string = ''",
+    .graph_def = {.import_node = import_assert, .export_node = export_assert},
     .infer = infer_assert,
     .lower = lower_assert,
-    .import_node = import_assert,
-    .export_node = export_assert,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -46,7 +46,7 @@ extern const OpDef op_check_numerics{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_check_numerics,
     .gradient = check_numerics_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,8 +4,8 @@
 
 #include "systole/base/number_text.h"
 #include "systole/graph/api/debugging_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/debugging/print_values.h"
 
 namespace systole {
@@ -29,8 +29,7 @@ std::string print_values(const Tensor& value, int64_t summarize) {
   std::string text;
   for (int64_t i = 0; i < shown; ++i) {
     if (i > 0) text += ' ';
-    text += value.dtype() == DType::string ? value.data<std::string>()[static_cast<size_t>(i)]
-                                           : number_text(value, i);
+    text += value.dtype() == DType::string ? value.data<std::string>()[i] : number_text(value, i);
   }
   return shown < size ? text + "..." : text;
 }

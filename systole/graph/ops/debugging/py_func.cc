@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {
@@ -86,12 +86,11 @@ extern const OpDef op_py_func{
     .inputs = "input: Tin",
     .outputs = "output: Tout",
     .attrs = "Tin: list(type), Tout: list(type), token: string",
+    .graph_def = {.impossible = "it calls a function of the program",
+                  .tensorflow = TensorFlowOp::none},
     .infer = [](const InferContext& c) { return function_of(c.attrs).types; },
     .host = run_py_func,
-    .not_in_files = "it calls a function of the program",
-    .tensorflow = TensorFlowOp::none,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

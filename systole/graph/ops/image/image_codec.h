@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "systole/graph/api/image_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
+#include "systole/graph/core/node_builder.h"
 
 namespace systole {
 

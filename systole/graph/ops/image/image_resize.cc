@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 
 namespace systole {
@@ -150,7 +150,7 @@ hlo::Value take(hlo::Builder& b, hlo::Value x, int axis, const std::vector<int32
   attrs.start_index_map = {axis};
   attrs.index_vector_dim = 1;
   attrs.slice_sizes = x.shape().dims();
-  attrs.slice_sizes[static_cast<size_t>(axis)] = 1;
+  attrs.slice_sizes[axis] = 1;
   const Tensor indices = Tensor::of<int32_t>({static_cast<int64_t>(positions.size())}, positions);
   return b.op(hlo::Opcode::gather, {x, b.constant(indices)}, attrs)->result();
 }

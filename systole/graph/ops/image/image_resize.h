@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "systole/graph/api/image_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

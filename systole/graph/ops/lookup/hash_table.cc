@@ -1,4 +1,4 @@
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/lookup/table.h"
 
 namespace systole {
@@ -76,16 +76,15 @@ extern const OpDef op_hash_table{
     .attrs =
         "key_dtype: type, value_dtype: type, key_index: int = -2, value_index: int = -1, "
         "vocab_size: int = -1, delimiter: string = '\t', _initializer: string",
-    .aliases = "HashTable",
-    .filled_by =
-        "InitializeTableFromTextFileV2 InitializeTableFromTextFile InitializeTableV2 "
-        "LookupTableImportV2",
+    .graph_def = {.aliases = "HashTable",
+                  .filled_by =
+                      "InitializeTableFromTextFileV2 InitializeTableFromTextFile InitializeTableV2 "
+                      "LookupTableImportV2",
+                  .import_node = import_hash_table,
+                  .export_node = [](ExportContext& c) { export_table(c); }},
     .infer = infer_hash_table,
     .host = run_hash_table,
-    .import_node = import_hash_table,
-    .export_node = [](ExportContext& c) { export_table(c); },
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/host_op.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/host_op.h"
 #include "systole/graph/ops/lookup/table.h"
 
 namespace systole {
@@ -86,12 +86,12 @@ extern const OpDef op_lookup_table_find{
     .doc = "The values of keys in a table.",
     .inputs = "table_handle: resource, keys: Tin, default_value: Tout",
     .outputs = "values: Tout",
-    .aliases = "LookupTableFind",
+    .graph_def = {.aliases = "LookupTableFind",
+                  .import_node = import_lookup_table_find,
+                  .export_node = export_lookup_table_find},
     .infer = infer_lookup_table_find,
     .host = kernel_of_session,
-    .batch_rule = batch_first_input,
-    .import_node = import_lookup_table_find,
-    .export_node = export_lookup_table_find,
+    .batch = {.rule = batch_first_input},
 };
 }  // namespace ops
 }  // namespace systole

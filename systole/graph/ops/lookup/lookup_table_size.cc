@@ -1,4 +1,4 @@
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 #include "systole/graph/ops/lookup/table.h"
 
 namespace systole {
@@ -22,12 +22,13 @@ extern const OpDef op_lookup_table_size{
     .doc = "The number of keys in a table.",
     .inputs = "table_handle: resource",
     .outputs = "size: int64",
-    .aliases = "LookupTableSize",
+    .graph_def = {.aliases = "LookupTableSize",
+                  .import_node =
+                      [](const ImportContext& c) { return c.add({}, imported_table(c)); },
+                  .export_node = export_lookup_table_size},
     .infer = infer_lookup_table_size,
     .host = kernel_of_session,
-    .import_node = [](const ImportContext& c) { return c.add({}, imported_table(c)); },
-    .export_node = export_lookup_table_size,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

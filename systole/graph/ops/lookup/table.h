@@ -11,8 +11,8 @@
 
 #include <string>
 
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

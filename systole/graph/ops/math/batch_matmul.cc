@@ -1,5 +1,5 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/lowering/broadcast.h"
 #include "systole/graph/ops/math/matrix_product.h"
 
@@ -47,7 +47,7 @@ extern const OpDef op_batch_matmul{
     .inputs = "x: T, y: T",
     .outputs = "output: T",
     .attrs = "adj_x: bool = false, adj_y: bool = false",
-    .aliases = "BatchMatMul",
+    .graph_def = {.aliases = "BatchMatMul"},
     .infer = infer_batch_matmul,
     .lower = lower_batch_matmul,
     .gradient = batch_matmul_gradient,

@@ -1,7 +1,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/graph/lowering/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -46,7 +46,7 @@ extern const OpDef op_cast{
     .lower = lower_cast,
     .gradient = cast_gradient,
     .constant_rule = same_elements,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -25,8 +25,8 @@ std::vector<TensorType> infer_cumsum(const InferContext& c) {
 hlo::Value shifted(hlo::Builder& b, hlo::Value x, int64_t axis, int64_t distance, bool reverse) {
   Dims in(static_cast<size_t>(x.shape().rank()), 0);
   Dims out = in;
-  in[static_cast<size_t>(axis)] = distance;
-  out[static_cast<size_t>(axis)] = -distance;
+  in[axis] = distance;
+  out[axis] = -distance;
   const hlo::Value zero = b.scalar(x.dtype(), 0);
   return reverse ? b.pad(x, zero, out, in) : b.pad(x, zero, in, out);
 }

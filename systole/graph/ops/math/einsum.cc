@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/einsum_equation.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/broadcast.h"
+#include "systole/graph/ops/math/einsum_equation.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -181,11 +181,11 @@ std::vector<Output> einsum_gradient(GradientContext& c) {
   const EinsumEquation equation = equation_of(c.node.attrs(), c.node.inputs().size());
   std::vector<Output> gradients;
   for (int i = 0; i < c.node.num_inputs(); ++i) {
-    const std::string& term = equation.operands[static_cast<size_t>(i)];
+    const std::string& term = equation.operands[i];
     EinsumEquation reversed{{equation.result}, term};
     std::vector<Output> operands{c.grad()};
     if (c.node.num_inputs() == 2) {
-      reversed.operands.push_back(equation.operands[static_cast<size_t>(1 - i)]);
+      reversed.operands.push_back(equation.operands[1 - i]);
       operands.push_back(c.input(1 - i));
     }
     const Output full = add_einsum(reversed, std::move(operands));

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/lowering/dtype_class.h"
-#include "systole/graph/op_def.h"
 
 namespace systole {
 

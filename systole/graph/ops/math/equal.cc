@@ -17,9 +17,8 @@ extern const OpDef op_equal{
     .outputs = "z: bool",
     .infer = infer_equality,
     .lower = lower_comparison<hlo::ComparisonDirection::eq>,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
-    .moves_elements = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true, .moves_elements = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,7 +3,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
 #include "systole/graph/ops/math/elementwise.h"
-#include "systole/hlo/chlo/chlo.h"
+#include "systole/stablehlo/chlo/chlo.h"
 
 namespace systole {
 namespace {
@@ -29,7 +29,7 @@ extern const OpDef op_erf{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_erf,
     .gradient = erf_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -20,7 +20,7 @@ extern const OpDef op_exp{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::exponential>,
     .gradient = exp_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

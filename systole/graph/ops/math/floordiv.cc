@@ -1,8 +1,8 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/lowering/integer_division.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
+#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {
@@ -40,8 +40,8 @@ extern const OpDef op_floordiv{
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_floordiv,
     .constant_rule = floordiv_elements,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,8 +1,8 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
-#include "systole/graph/lowering/integer_division.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
+#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {
@@ -44,7 +44,7 @@ extern const OpDef op_floormod{
     .lower = lower_floormod,
     .gradient = floormod_gradient,
     .constant_rule = floormod_elements,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -16,8 +16,8 @@ extern const OpDef op_greater_equal{
     .outputs = "z: bool",
     .infer = infer_comparison<DTypeClass::number>,
     .lower = lower_comparison<hlo::ComparisonDirection::ge>,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

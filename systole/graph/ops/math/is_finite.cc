@@ -16,8 +16,8 @@ extern const OpDef op_is_finite{
     .outputs = "y: bool",
     .infer = infer_test<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::is_finite>,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -27,8 +27,8 @@ extern const OpDef op_is_inf{
     .outputs = "y: bool",
     .infer = infer_test<DTypeClass::floating>,
     .lower = lower_is_inf,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

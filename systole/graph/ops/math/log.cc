@@ -20,7 +20,7 @@ extern const OpDef op_log{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::log>,
     .gradient = log_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

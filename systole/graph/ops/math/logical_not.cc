@@ -16,8 +16,8 @@ extern const OpDef op_logical_not{
     .outputs = "y: bool",
     .infer = infer_unary<DTypeClass::boolean>,
     .lower = lower_unary<hlo::Opcode::not_>,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -16,8 +16,8 @@ extern const OpDef op_logical_or{
     .outputs = "z: bool",
     .infer = infer_binary<DTypeClass::boolean>,
     .lower = lower_binary<hlo::Opcode::or_>,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/node_builder.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/ops/math/matrix_product.h"
 
 namespace systole {

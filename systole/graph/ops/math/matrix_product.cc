@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/lowering/dtype_class.h"
 
 namespace systole {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -31,7 +31,7 @@ extern const OpDef op_maximum{
           return elementwise_elements(
               y, [](int64_t a, int64_t b) { return KnownElement(std::max(a, b)); });
         },
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/math/elementwise.h"
 
 namespace systole {
@@ -29,7 +29,7 @@ extern const OpDef op_multiply{
         [](const Output& y) {
           return elementwise_elements(y, [](int64_t a, int64_t b) { return KnownElement(a * b); });
         },
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,7 +1,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
+#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {
@@ -41,7 +41,7 @@ extern const OpDef op_pow{
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_pow,
     .gradient = pow_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -26,7 +26,7 @@ extern const OpDef op_realdiv{
     .infer = infer_binary<DTypeClass::floating>,
     .lower = lower_binary<hlo::Opcode::divide>,
     .gradient = realdiv_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -25,11 +25,11 @@ extern const OpDef op_reciprocal{
     .doc = "1 / x.",
     .inputs = "x: T",
     .outputs = "y: T",
-    .aliases = "Inv",
+    .graph_def = {.aliases = "Inv"},
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_reciprocal,
     .gradient = reciprocal_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

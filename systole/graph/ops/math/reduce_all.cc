@@ -16,8 +16,8 @@ extern const OpDef op_reduce_all{
     .attrs = "keep_dims: bool = false",
     .infer = infer_reduction<DTypeClass::boolean>,
     .lower = lower_reduction<hlo::Opcode::and_>,
-    .batch_rule = batch_axes_input,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_axes_input},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -64,7 +64,7 @@ extern const OpDef op_reduce_mean{
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduce_mean,
     .gradient = reduce_mean_gradient,
-    .batch_rule = batch_axes_input,
+    .batch = {.rule = batch_axes_input},
 };
 }  // namespace ops
 }  // namespace systole

@@ -17,7 +17,7 @@ extern const OpDef op_reduce_min{
     .infer = infer_reduction<DTypeClass::number>,
     .lower = lower_reduction<hlo::Opcode::minimum>,
     .gradient = extremum_gradient,
-    .batch_rule = batch_axes_input,
+    .batch = {.rule = batch_axes_input},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,5 @@
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -29,7 +29,7 @@ extern const OpDef op_reduce_sum{
         [](const Output& y) {
           return reduced_element(y, 0, [](int64_t a, int64_t b) { return a + b; });
         },
-    .batch_rule = batch_axes_input,
+    .batch = {.rule = batch_axes_input},
 };
 }  // namespace ops
 }  // namespace systole

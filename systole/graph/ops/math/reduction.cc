@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/lowering/constant_value.h"
 
 namespace systole {
 namespace {

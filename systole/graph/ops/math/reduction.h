@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/lowering/dtype_class.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

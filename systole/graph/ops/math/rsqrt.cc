@@ -24,7 +24,7 @@ extern const OpDef op_rsqrt{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::rsqrt>,
     .gradient = rsqrt_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -24,7 +24,7 @@ extern const OpDef op_sigmoid{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::logistic>,
     .gradient = sigmoid_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -23,7 +23,7 @@ extern const OpDef op_sign{
     .infer = infer_unary<DTypeClass::signed_number>,
     .lower = lower_unary<hlo::Opcode::sign>,
     .gradient = sign_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -22,7 +22,7 @@ extern const OpDef op_sqrt{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_unary<hlo::Opcode::sqrt>,
     .gradient = sqrt_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

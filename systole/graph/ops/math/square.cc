@@ -26,7 +26,7 @@ extern const OpDef op_square{
     .infer = infer_unary<DTypeClass::number>,
     .lower = lower_square,
     .gradient = square_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

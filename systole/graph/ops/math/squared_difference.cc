@@ -31,7 +31,7 @@ extern const OpDef op_squared_difference{
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_squared_difference,
     .gradient = squared_difference_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

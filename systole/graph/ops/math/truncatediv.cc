@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
+#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {
@@ -30,7 +30,7 @@ extern const OpDef op_truncatediv{
     .outputs = "z: T",
     .infer = infer_truncatediv,
     .lower = lower_truncatediv,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

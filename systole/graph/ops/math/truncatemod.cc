@@ -1,7 +1,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/integer_division.h"
 #include "systole/graph/ops/math/elementwise.h"
+#include "systole/graph/ops/math/integer_division.h"
 
 namespace systole {
 namespace {
@@ -25,8 +25,8 @@ extern const OpDef op_truncatemod{
     .outputs = "z: T",
     .infer = infer_binary<DTypeClass::number>,
     .lower = lower_truncatemod,
-    .batch_rule = batch_elementwise,
-    .blocks_gradient = true,
+    .batch = {.rule = batch_elementwise},
+    .traits = {.blocks_gradient = true},
 };
 }  // namespace ops
 }  // namespace systole

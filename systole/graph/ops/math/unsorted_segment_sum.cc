@@ -1,8 +1,7 @@
-#include "systole/graph/api/array_functions.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/lowering/rows.h"
 #include "systole/graph/ops/array/array_common.h"
 

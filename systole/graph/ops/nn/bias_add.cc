@@ -1,6 +1,6 @@
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/axes.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/math/elementwise.h"
 #include "systole/graph/ops/nn/window_geometry.h"
 

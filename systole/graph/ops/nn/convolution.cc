@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole {
 namespace {

@@ -3,7 +3,7 @@
 // width, in, multiplier].
 #pragma once
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/nn/window_geometry.h"
 
 namespace systole {

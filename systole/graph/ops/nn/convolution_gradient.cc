@@ -1,6 +1,6 @@
 #include "systole/graph/ops/nn/convolution_gradient.h"
 
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
 
 namespace systole {
 namespace {

@@ -30,7 +30,7 @@ extern const OpDef op_elu{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_elu,
     .gradient = elu_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -31,7 +31,7 @@ extern const OpDef op_leaky_relu{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_leaky_relu,
     .gradient = leaky_relu_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/nn/pooling.h"
 
 namespace systole {

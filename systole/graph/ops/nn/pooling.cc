@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole {
 

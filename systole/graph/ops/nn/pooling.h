@@ -1,8 +1,8 @@
 // What the pooling ops share, of images and of volumes.
 #pragma once
 
-#include "systole/graph/lowering/dtype_class.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/nn/window_geometry.h"
 
 namespace systole {

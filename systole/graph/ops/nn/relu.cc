@@ -28,7 +28,7 @@ extern const OpDef op_relu{
     .infer = infer_unary<DTypeClass::number>,
     .lower = lower_relu,
     .gradient = relu_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

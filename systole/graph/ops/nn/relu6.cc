@@ -32,7 +32,7 @@ extern const OpDef op_relu6{
     .infer = infer_unary<DTypeClass::number>,
     .lower = lower_relu6,
     .gradient = relu6_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

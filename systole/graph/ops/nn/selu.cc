@@ -35,7 +35,7 @@ extern const OpDef op_selu{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_selu,
     .gradient = selu_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,11 +3,11 @@
 #include <numeric>
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/lowering/axes.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/axes.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/op_error.h"
 
 namespace systole {
 

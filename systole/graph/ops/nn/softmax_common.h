@@ -2,7 +2,7 @@
 #pragma once
 
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

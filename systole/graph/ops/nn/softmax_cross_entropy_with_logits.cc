@@ -1,8 +1,8 @@
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/api/where_scope.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
+#include "systole/graph/core/where_scope.h"
 #include "systole/graph/ops/nn/softmax_common.h"
 
 namespace systole {

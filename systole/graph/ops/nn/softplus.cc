@@ -33,7 +33,7 @@ extern const OpDef op_softplus{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_softplus,
     .gradient = softplus_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

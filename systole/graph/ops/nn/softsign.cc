@@ -30,7 +30,7 @@ extern const OpDef op_softsign{
     .infer = infer_unary<DTypeClass::floating>,
     .lower = lower_softsign,
     .gradient = softsign_gradient,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

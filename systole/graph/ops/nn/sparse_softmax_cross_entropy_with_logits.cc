@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/graph/api/op_error.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
 #include "systole/graph/ops/array/array_common.h"
 #include "systole/graph/ops/nn/softmax_common.h"
 

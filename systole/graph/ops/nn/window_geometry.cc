@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "systole/graph/api/node_builder.h"
+#include "systole/graph/core/node_builder.h"
 
 namespace systole {
 namespace {
@@ -42,7 +42,7 @@ std::vector<int64_t> spatial_sizes(std::string_view what, std::span<const int64_
   if (values.size() != spatial + 2) {
     throw bad(spatial == 2 ? "one number, two, or four" : "one number, three, or five");
   }
-  if (values[0] != 1 || values[static_cast<size_t>(format.channels)] != 1) {
+  if (values[0] != 1 || values[format.channels] != 1) {
     throw bad("1 for the batch and the channels");
   }
   const auto first = values.begin() + format.spatial(0);

@@ -1,8 +1,8 @@
 #include "systole/base/escape.h"
 #include "systole/base/number_text.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -194,7 +194,7 @@ extern const OpDef op_decode_csv{
         "na_value: string = '', select_cols: list(int) = []",
     .infer = infer_decode_csv,
     .host = run_decode_csv,
-    .batch_rule = batch_first_input,
+    .batch = {.rule = batch_first_input},
 };
 }  // namespace ops
 }  // namespace systole

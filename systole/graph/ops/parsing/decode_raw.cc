@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -83,9 +83,8 @@ extern const OpDef op_decode_raw{
     .attrs = "out_type: type, little_endian: bool = true",
     .infer = infer_decode_raw,
     .host = run_decode_raw,
-    .batch_rule = batch_first_input,
     .reads_bytes_as = numbers_in_memory,
-    .ragged_batch = true,
+    .batch = {.rule = batch_first_input, .ragged = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,9 +1,9 @@
 #include "systole/graph/ops/parsing/example_schema.h"
 
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
-#include "systole/graph/api/op_error.h"
-#include "systole/graph/op_signature.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_error.h"
+#include "systole/graph/core/op_signature.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {

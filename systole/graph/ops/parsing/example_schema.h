@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/graph.h"
 #include "systole/graph/api/parsing_ops.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/graph.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

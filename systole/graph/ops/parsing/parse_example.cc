@@ -1,6 +1,6 @@
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/host_op.h"
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/host_op.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole {
@@ -75,10 +75,9 @@ extern const OpDef op_parse_example{
         "sparse_types: list(type), Tdense: list(type), dense_shapes: list(shape), "
         "sparse_keys: list(string), dense_keys: list(string), "
         "_raw_types: list(string)",
+    .graph_def = {.import_node = import_parse_example, .export_node = export_parse_example},
     .infer = [](const InferContext& c) { return infer_parser(c, 1); },
     .host = kernel_of_session,
-    .import_node = import_parse_example,
-    .export_node = export_parse_example,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/host_op.h"
 #include "systole/graph/ops/parsing/example_schema.h"
 
 namespace systole {
@@ -36,12 +36,10 @@ extern const OpDef op_parse_single_example{
     .attrs =
         "sparse_keys: list(string), sparse_types: list(string), dense_keys: list(string), "
         "Tdense: list(string), dense_shapes: list(string)",
+    .graph_def = {.import_node = import_parse_single_example, .tensorflow = TensorFlowOp::other},
     .infer = [](const InferContext& c) { return infer_parser(c, 0); },
     .host = kernel_of_session,
-    .batch_rule = batch_parse_single_example,
-    .import_node = import_parse_single_example,
-    .tensorflow = TensorFlowOp::other,
-    .batch_gives_bytes = true,
+    .batch = {.rule = batch_parse_single_example, .gives_bytes = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/quantization_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/node_builder.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

@@ -1,5 +1,5 @@
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
 
@@ -80,9 +80,7 @@ extern const OpDef op_multinomial{
     .attrs = "output_dtype: type = int64, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_multinomial,
     .lower = lower_multinomial,
-    .blocks_gradient = true,
-    .stateful = true,
-    .draws_random = true,
+    .traits = {.blocks_gradient = true, .stateful = true, .draws_random = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,5 @@
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
 
@@ -63,8 +63,7 @@ extern const OpDef op_random_shuffle{
     .attrs = "seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random_shuffle,
     .lower = lower_random_shuffle,
-    .stateful = true,
-    .draws_random = true,
+    .traits = {.stateful = true, .draws_random = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/random_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
 
@@ -58,9 +58,7 @@ extern const OpDef op_random_uniform{
     .attrs = "dtype: type, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random,
     .lower = lower_random_uniform,
-    .blocks_gradient = true,
-    .stateful = true,
-    .draws_random = true,
+    .traits = {.blocks_gradient = true, .stateful = true, .draws_random = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/core/constant_value.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/specialize.h"
 
@@ -81,9 +81,7 @@ extern const OpDef op_random_uniform_int{
     .attrs = "seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random_uniform_int,
     .lower = lower_random_uniform_int,
-    .blocks_gradient = true,
-    .stateful = true,
-    .draws_random = true,
+    .traits = {.blocks_gradient = true, .stateful = true, .draws_random = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -4,7 +4,7 @@
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/lowering/random_lowering.h"
 #include "systole/graph/lowering/random_state.h"
-#include "systole/hlo/chlo/chlo.h"
+#include "systole/stablehlo/chlo/chlo.h"
 
 namespace systole {
 namespace {
@@ -43,9 +43,7 @@ extern const OpDef op_truncated_normal{
     .attrs = "dtype: type, seed: int = 0, seed2: int = 0, _stream: int",
     .infer = infer_random,
     .lower = lower_truncated_normal,
-    .blocks_gradient = true,
-    .stateful = true,
-    .draws_random = true,
+    .traits = {.blocks_gradient = true, .stateful = true, .draws_random = true},
 };
 }  // namespace ops
 }  // namespace systole

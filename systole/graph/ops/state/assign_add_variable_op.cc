@@ -8,8 +8,7 @@ extern const OpDef op_assign_add_variable_op{
     .inputs = "resource: resource, value: dtype",
     .infer = infer_assignment,
     .lower = lower_assignment<hlo::Opcode::add>,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 
 }  // namespace systole::ops

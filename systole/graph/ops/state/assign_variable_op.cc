@@ -1,5 +1,5 @@
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/specialize.h"
-#include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
@@ -20,8 +20,7 @@ extern const OpDef op_assign_variable_op{
     .inputs = "resource: resource, value: dtype",
     .infer = infer_assignment,
     .lower = lower_assign_variable_op,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

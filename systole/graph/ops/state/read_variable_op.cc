@@ -1,6 +1,6 @@
-#include "systole/graph/graph_def_node.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/specialize.h"
-#include "systole/graph/op_def.h"
 #include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
@@ -29,12 +29,11 @@ extern const OpDef op_read_variable_op{
     .inputs = "resource: resource",
     .outputs = "value: dtype",
     .attrs = "_snapshot: bool = true",
+    .graph_def = {.import_node = import_read_variable_op},
     .infer = infer_read_variable_op,
     .lower = lower_read_variable_op,
     .gradient = [](GradientContext& c) { return std::vector{c.grad()}; },
-    .import_node = import_read_variable_op,
-    .stateful = true,
-    .passes_on = PassesOn::elements,
+    .traits = {.stateful = true, .passes_on = PassesOn::elements},
 };
 }  // namespace ops
 }  // namespace systole

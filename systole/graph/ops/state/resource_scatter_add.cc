@@ -27,8 +27,7 @@ extern const OpDef op_resource_scatter_add{
     .inputs = "resource: resource, indices: Tindices, updates: dtype",
     .infer = infer_resource_scatter_add,
     .lower = lower_resource_scatter_add,
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,5 +1,4 @@
-#include "systole/graph/graph_def_node.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/ops/state/variable_ops.h"
 
 namespace systole {
 namespace {
@@ -26,13 +25,13 @@ extern const OpDef op_var_handle_op{
     .doc = "The storage of a variable.",
     .outputs = "resource: resource",
     .attrs = "dtype: type, shape: shape, container: string = '', shared_name: string = ''",
+    .graph_def = {.import_node = import_var_handle_op},
     .infer = infer_var_handle_op,
     .lower = [](LowerContext&) { return std::vector<hlo::Value>(1); },  // a handle has no value
-    .import_node = import_var_handle_op,
-    .blocks_gradient = true,
-    .stateful = true,
-    .costs_no_memory = true,
-    .static_source = true,
+    .traits = {.blocks_gradient = true,
+               .stateful = true,
+               .costs_no_memory = true,
+               .static_source = true},
 };
 }  // namespace ops
 }  // namespace systole

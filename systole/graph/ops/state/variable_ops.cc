@@ -1,24 +1,9 @@
 #include "systole/graph/ops/state/variable_ops.h"
 
-#include <algorithm>
-
-#include "systole/graph/lowering/constant_value.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole {
-
-const Node& variable_node(Output handle) {
-  const Output outside = resolve_capture(handle);
-  if (outside.node()->op_name() != "VarHandleOp") {
-    throw invalid_argument("variable handle, got '{}' ({}), expected the handle of a variable",
-                           handle.name(), outside.node()->op_name());
-  }
-  return *outside.node();
-}
-
-TensorType variable_type(const Node& handle) {
-  return {handle.attr<DType>("dtype"), handle.attr<Shape>("shape")};
-}
 
 std::vector<TensorType> infer_assignment(const InferContext& c) {
   const Node& handle = variable_node(c.inputs[0]);
@@ -52,23 +37,14 @@ std::vector<hlo::Value> lower_assignment(LowerContext& c, hlo::Opcode combine) {
   return {};
 }
 
-std::vector<const Node*> assigned_variables(const Graph& function) {
-  std::vector<const Node*> result;
-  for (const auto& node : function.nodes()) {
-    for (const Output& input : node->inputs()) {
-      const bool assigns = node->op().stateful && node->num_outputs() == 0;
-      if (assigns && input.dtype() == DType::resource) result.push_back(&variable_node(input));
-    }
-    for (const auto& [name, value] : node->attrs()) {
-      if (const auto* inner = std::get_if<FunctionRef>(&value)) {
-        const auto more = assigned_variables(**inner);
-        result.insert(result.end(), more.begin(), more.end());
-      }
-    }
+const Variable& import_variable(const ImportContext& c) {
+  const auto& shape = c.attr<Shape>("shape");
+  if (!shape.is_static()) {
+    throw unimplemented("shape of a variable, got {}, expected known sizes", shape);
   }
-  std::ranges::sort(result, {}, &Node::id);
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+  const std::string name(c.name);
+  const Variable variable(zeros(shape, c.attr<DType>("dtype")), {.name = name, .trainable = false});
+  return c.variables->emplace(name, variable).first->second;
 }
 
 }  // namespace systole

@@ -3,16 +3,11 @@
 
 #include <vector>
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/graph_def_node.h"
+#include "systole/graph/core/op_def.h"
+#include "systole/graph/core/variable_handle.h"
 
 namespace systole {
-
-// The VarHandleOp that a handle, also one captured by a function, stands for.
-// Errors: INVALID_ARGUMENT when it is no handle.
-const Node& variable_node(Output handle);
-
-// The type of the values it holds.
-TensorType variable_type(const Node& handle);
 
 // Inference of (handle, value) for an op that assigns.
 std::vector<TensorType> infer_assignment(const InferContext& c);
@@ -29,8 +24,8 @@ std::vector<hlo::Value> lower_assignment(LowerContext& c) {
   return lower_assignment(c, kCombine);
 }
 
-// The variables that the function assigns, also in functions of its nodes, in the order of their
-// nodes.
-std::vector<const Node*> assigned_variables(const Graph& function);
+// Adds the variable that a node with the attributes "shape" and "dtype" stands for.
+// Errors: UNIMPLEMENTED for a shape that is not fully known.
+const Variable& import_variable(const ImportContext& c);
 
 }  // namespace systole

@@ -1,10 +1,10 @@
 #include <array>
 #include <cstdio>
 
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -93,7 +93,7 @@ std::vector<Tensor> run_as_string(HostContext& c) {
     } else {
       text += format.letter();
       for (int64_t i = 0; i < input.num_elements(); ++i) {
-        texts[static_cast<size_t>(i)] = printed(text, input.as_double(i));
+        texts[i] = printed(text, input.as_double(i));
       }
     }
   });
@@ -127,7 +127,7 @@ extern const OpDef op_as_string{
         "fill: string = ''",
     .infer = infer_as_string,
     .host = run_as_string,
-    .batch_rule = batch_same_shape,
+    .batch = {.rule = batch_same_shape},
 };
 }  // namespace ops
 }  // namespace systole

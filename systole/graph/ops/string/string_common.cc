@@ -1,7 +1,7 @@
 #include "systole/graph/ops/string/string_common.h"
 
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/lowering/broadcast.h"
-#include "systole/graph/lowering/dtype_class.h"
 
 namespace systole {
 

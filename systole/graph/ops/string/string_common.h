@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/graph/host_op.h"
+#include "systole/graph/core/host_op.h"
 
 namespace systole {
 

@@ -1,6 +1,6 @@
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -66,7 +66,7 @@ extern const OpDef op_string_join{
     .attrs = "separator: string = ''",
     .infer = infer_string_join,
     .host = run_string_join,
-    .batch_rule = batch_same_shape,
+    .batch = {.rule = batch_same_shape},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 #include "systole/graph/ops/string/text_unit.h"
 
@@ -37,7 +37,7 @@ extern const OpDef op_string_length{
     .attrs = "unit: string = 'BYTE'",
     .infer = infer_string_length,
     .host = run_string_length,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/string_ops.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -80,9 +80,9 @@ extern const OpDef op_string_split{
     .inputs = "input: string, delimiter: string",
     .outputs = "values: string, lengths: int64",
     .attrs = "skip_empty: bool = true",
+    .graph_def = {.tensorflow = TensorFlowOp::other},
     .infer = infer_string_split,
     .host = run_string_split,
-    .tensorflow = TensorFlowOp::other,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include "systole/graph/api/lookup_ops.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/fingerprint.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -41,7 +41,7 @@ extern const OpDef op_string_to_hash_bucket_fast{
     .attrs = "num_buckets: int",
     .infer = infer_string_to_hash_bucket_fast,
     .host = run_string_to_hash_bucket_fast,
-    .batch_rule = batch_same_shape,
+    .batch = {.rule = batch_same_shape},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,8 +1,8 @@
 #include "systole/base/escape.h"
 #include "systole/base/number_text.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -59,7 +59,7 @@ extern const OpDef op_string_to_number{
     .attrs = "out_type: type = float32",
     .infer = infer_string_to_number,
     .host = run_string_to_number,
-    .batch_rule = batch_same_shape,
+    .batch = {.rule = batch_same_shape},
 };
 }  // namespace ops
 }  // namespace systole

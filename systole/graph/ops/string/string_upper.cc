@@ -1,6 +1,6 @@
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
 namespace systole {
@@ -34,7 +34,7 @@ extern const OpDef op_string_upper{
     .attrs = "encoding: string == ''",
     .infer = infer_string_map<DType::string>,
     .host = run_string_upper,
-    .batch_rule = batch_elementwise,
+    .batch = {.rule = batch_elementwise},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,8 +1,8 @@
 #include "systole/base/escape.h"
-#include "systole/graph/api/node_builder.h"
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/batching/batch_rule.h"
-#include "systole/graph/lowering/dtype_class.h"
+#include "systole/graph/core/dtype_class.h"
+#include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 #include "systole/graph/ops/string/text_unit.h"
 
@@ -49,7 +49,7 @@ std::string part(const std::string& text, int64_t pos, int64_t len, bool utf8) {
 std::vector<Tensor> run_substr(HostContext& c) {
   const bool utf8 = c.node.attr<std::string>("unit") == "UTF8_CHAR";
   for (const int i : {kSubstrPos, kSubstrLen}) {
-    const Tensor& values = c.inputs[static_cast<size_t>(i)];
+    const Tensor& values = c.inputs[i];
     if (values.rank() != 0 && values.shape() != c.inputs[0].shape()) {
       throw invalid_argument("{}, got {}, expected shape [] or {}", i == kSubstrPos ? "pos" : "len",
                              values.type(), c.inputs[0].shape());
@@ -85,7 +85,7 @@ extern const OpDef op_substr{
     .attrs = "unit: string = 'BYTE'",
     .infer = infer_substr,
     .host = run_substr,
-    .batch_rule = batch_same_shape,
+    .batch = {.rule = batch_same_shape},
 };
 }  // namespace ops
 }  // namespace systole

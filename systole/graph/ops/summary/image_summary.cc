@@ -10,7 +10,7 @@ extern const OpDef op_image_summary{
     .attrs = "max_images: int = 3",
     .infer = infer_summary,
     .host = summary_kernel,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 
 }  // namespace systole::ops

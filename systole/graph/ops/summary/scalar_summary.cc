@@ -9,7 +9,7 @@ extern const OpDef op_scalar_summary{
     .outputs = "summary: string",
     .infer = infer_summary,
     .host = summary_kernel,
-    .blocks_gradient = true,
+    .traits = {.blocks_gradient = true},
 };
 
 }  // namespace systole::ops

@@ -1,4 +1,4 @@
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/specialize.h"
 #include "systole/graph/ops/tpu/tpu_groups.h"
 
@@ -47,9 +47,9 @@ extern const OpDef op_all_gather{
     .doc = "The rows of all replicas of a group, in the order of the replicas.",
     .inputs = "input: T, group_assignment: int32",
     .outputs = "output: T",
+    .graph_def = {.tensorflow = TensorFlowOp::none},
     .infer = infer_all_gather_rows,
     .lower = lower_all_gather_rows,
-    .tensorflow = TensorFlowOp::none,
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/tpu/tpu_groups.h"
 
 namespace systole {

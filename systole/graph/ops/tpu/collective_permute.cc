@@ -1,7 +1,7 @@
 #include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/composition.h"
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/composition.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "systole/graph/api/tpu_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/tpu/tpu_target.h"
 
 namespace systole {
@@ -42,7 +42,7 @@ extern const OpDef op_configure_distributed_tpu{
           return std::vector<TensorType>{{DType::string, {}}};
         },
     .host = topology,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -1,4 +1,4 @@
-#include "systole/graph/api/composition.h"
+#include "systole/graph/core/composition.h"
 #include "systole/graph/ops/tpu/tpu_groups.h"
 
 namespace systole {

@@ -1,5 +1,5 @@
 #include "systole/graph/api/tpu_ops.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 #include "systole/graph/ops/tpu/tpu_target.h"
 
 namespace systole {
@@ -22,7 +22,7 @@ extern const OpDef op_shutdown_distributed_tpu{
           check_tpu_target(c);
           return std::vector<Tensor>{};
         },
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

@@ -1,4 +1,4 @@
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole::ops {
 
@@ -13,7 +13,7 @@ extern const OpDef op_tpu_replicate_metadata{
           return std::vector<TensorType>{};
         },
     .lower = [](LowerContext&) { return std::vector<hlo::Value>{}; },
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 }  // namespace systole::ops

@@ -1,7 +1,7 @@
 // What the TPU system ops share.
 #pragma once
 
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 

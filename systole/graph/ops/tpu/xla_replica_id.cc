@@ -1,5 +1,5 @@
 #include "systole/graph/api/tpu_collectives.h"
-#include "systole/graph/op_def.h"
+#include "systole/graph/core/op_def.h"
 
 namespace systole {
 namespace tpu {
@@ -24,8 +24,7 @@ extern const OpDef op_xla_replica_id{
           const hlo::Value id = c.b.op(hlo::Opcode::replica_id, {})->result();
           return std::vector{c.b.convert(id, DType::s32)};
         },
-    .blocks_gradient = true,
-    .stateful = true,
+    .traits = {.blocks_gradient = true, .stateful = true},
 };
 }  // namespace ops
 }  // namespace systole

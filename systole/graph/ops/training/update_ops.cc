@@ -1,5 +1,5 @@
 // TensorFlow's update ops: what they compute are the rules of graph/optimizers.
-#include "systole/graph/optimizers/update_op.h"
+#include "systole/graph/ops/training/update_op.h"
 
 namespace systole::ops {
 
@@ -9,7 +9,7 @@ extern const OpDef op_apply_gradient_descent{
     .inputs = "var: resource, alpha: T, delta: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_momentum{
@@ -19,7 +19,7 @@ extern const OpDef op_apply_momentum{
     .attrs = "use_nesterov: bool = false",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_momentum{
@@ -29,7 +29,7 @@ extern const OpDef op_sparse_apply_momentum{
     .attrs = "use_nesterov: bool = false",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_adagrad{
@@ -39,7 +39,7 @@ extern const OpDef op_apply_adagrad{
     .attrs = "update_slots: bool = true",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_adagrad{
@@ -49,7 +49,7 @@ extern const OpDef op_sparse_apply_adagrad{
     .attrs = "update_slots: bool = true",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_adadelta{
@@ -60,7 +60,7 @@ extern const OpDef op_apply_adadelta{
         "grad: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_adadelta{
@@ -71,7 +71,7 @@ extern const OpDef op_sparse_apply_adadelta{
         "grad: T, indices: Tindices",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_ftrl{
@@ -82,7 +82,7 @@ extern const OpDef op_apply_ftrl{
         "lr_power: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_ftrl{
@@ -93,7 +93,7 @@ extern const OpDef op_sparse_apply_ftrl{
         "l1: T, l2: T, lr_power: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_adam{
@@ -105,7 +105,7 @@ extern const OpDef op_apply_adam{
     .attrs = "use_nesterov: bool = false",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_rms_prop{
@@ -116,7 +116,7 @@ extern const OpDef op_apply_rms_prop{
         "grad: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_rms_prop{
@@ -127,7 +127,7 @@ extern const OpDef op_sparse_apply_rms_prop{
         "grad: T, indices: Tindices",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_apply_centered_rms_prop{
@@ -138,7 +138,7 @@ extern const OpDef op_apply_centered_rms_prop{
         "epsilon: T, grad: T",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 extern const OpDef op_sparse_apply_centered_rms_prop{
@@ -149,7 +149,7 @@ extern const OpDef op_sparse_apply_centered_rms_prop{
         "epsilon: T, grad: T, indices: Tindices",
     .infer = infer_update_op,
     .lower = lower_update_op,
-    .stateful = true,
+    .traits = {.stateful = true},
 };
 
 }  // namespace systole::ops

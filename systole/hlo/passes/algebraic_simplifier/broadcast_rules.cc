@@ -2,8 +2,8 @@
 // elements.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -31,7 +31,7 @@ Replacement broadcast_of_broadcast(Instruction& op, Builder& builder) {
   if (inner == nullptr) return {};
   Dims dimensions;
   for (const int64_t axis : dimensions_of(*inner)) {
-    dimensions.push_back(dimensions_of(op)[static_cast<size_t>(axis)]);
+    dimensions.push_back(dimensions_of(op)[axis]);
   }
   return {builder.broadcast_in_dim(inner->operand(0), op.shape(), dimensions)};
 }
@@ -60,7 +60,7 @@ Replacement broadcast_of_reshape(Instruction& op, Builder& builder) {
   if (!axes) return {};
   Dims dimensions;
   for (const int64_t axis : *axes) {
-    dimensions.push_back(dimensions_of(op)[static_cast<size_t>(axis)]);
+    dimensions.push_back(dimensions_of(op)[axis]);
   }
   return {builder.broadcast_in_dim(x, op.shape(), dimensions)};
 }
@@ -71,7 +71,7 @@ Replacement broadcast_of_transpose(Instruction& op, Builder& builder) {
   const Dims& permutation = transpose->attrs<TransposeAttrs>().permutation;
   Dims dimensions(permutation.size(), 0);
   for (size_t axis = 0; axis < permutation.size(); ++axis) {
-    dimensions[static_cast<size_t>(permutation[axis])] = dimensions_of(op)[axis];
+    dimensions[permutation[axis]] = dimensions_of(op)[axis];
   }
   return {builder.broadcast_in_dim(transpose->operand(0), op.shape(), dimensions)};
 }

@@ -1,8 +1,8 @@
 // Canonical forms, so that the other rules and CSE look for one form only.
 #include <cstring>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {

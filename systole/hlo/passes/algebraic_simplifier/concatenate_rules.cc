@@ -1,8 +1,8 @@
 // Concatenations and paddings.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -67,8 +67,8 @@ Replacement concatenate_of_neighbours(Instruction& op, Builder& builder) {
     if (!whole) continue;
     std::vector<Value> parts(op.operands().begin(), op.operands().end());
     parts.erase(parts.begin() + i + 1);
-    parts[static_cast<size_t>(i)] = builder.slice(
-        op.operand(i).def->operand(0), whole->start_indices, whole->limit_indices, whole->strides);
+    parts[i] = builder.slice(op.operand(i).def->operand(0), whole->start_indices,
+                             whole->limit_indices, whole->strides);
     return {builder.concatenate(parts, op.attrs<ConcatenateAttrs>().dimension)};
   }
   return {};

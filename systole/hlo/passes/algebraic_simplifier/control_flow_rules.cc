@@ -1,8 +1,8 @@
 // Branches with a known predicate, and loops that run once or never.
+#include "systole/hlo/analysis/match.h"
+#include "systole/hlo/analysis/partial_evaluation.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/analysis.h"
-#include "systole/hlo/passes/match.h"
-#include "systole/hlo/passes/partial_evaluation.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo {
@@ -11,7 +11,7 @@ namespace {
 Replacement inlined(Instruction& op, const Computation& region, std::span<const Value> arguments) {
   ValueMap map;
   for (int i = 0; i < region.num_parameters(); ++i) {
-    map[region.parameter(i)] = arguments[static_cast<size_t>(i)];
+    map[region.parameter(i)] = arguments[i];
   }
   const std::vector<Value> results = op.parent().inline_from(region, map, &op);
   return {results.begin(), results.end()};

@@ -1,6 +1,6 @@
 // Conversions between element types.
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {

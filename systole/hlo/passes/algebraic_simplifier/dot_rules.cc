@@ -1,8 +1,8 @@
 // Products: instructions before dot_general that can become part of it.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -17,8 +17,8 @@ bool rename_axes(const Dims& permutation, Dims& batching, Dims& contracting) {
     const auto i = static_cast<int64_t>(axis);
     if (!contains(batching, i) && !contains(contracting, i)) free.push_back(permutation[axis]);
   }
-  for (int64_t& axis : batching) axis = permutation[static_cast<size_t>(axis)];
-  for (int64_t& axis : contracting) axis = permutation[static_cast<size_t>(axis)];
+  for (int64_t& axis : batching) axis = permutation[axis];
+  for (int64_t& axis : contracting) axis = permutation[axis];
   return std::ranges::is_sorted(free);
 }
 

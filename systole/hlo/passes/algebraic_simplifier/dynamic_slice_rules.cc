@@ -1,8 +1,8 @@
 // Slices at computed starts that turn out to be constant.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 #include "systole/hlo/semantics/index.h"
 
 namespace systole::hlo {
@@ -25,7 +25,7 @@ Replacement dynamic_slice_at_constants(Instruction& op, Builder& builder) {
   const Dims& sizes = op.attrs<DynamicSliceAttrs>().slice_sizes;
   Dims start;
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
-    const int64_t size = sizes[static_cast<size_t>(axis)];
+    const int64_t size = sizes[axis];
     const Tensor* index = constant_of(op.operand(axis + 1));
     if (index == nullptr && size != x.shape()[axis]) return {};
     const int64_t wanted = index == nullptr ? 0 : index_values(*index)[0];

@@ -1,7 +1,7 @@
 // Operations whose value is an operand or a constant.
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/ir/placement.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {

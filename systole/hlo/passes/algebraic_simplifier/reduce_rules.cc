@@ -2,8 +2,8 @@
 // or product of floats: terms keep their row-major order.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -61,7 +61,7 @@ Replacement reduce_of_reduce(Instruction& op, Builder& builder) {
   }
   Dims dimensions = inner->dimensions;
   for (const int64_t axis : outer->dimensions) {
-    dimensions.push_back(kept[static_cast<size_t>(axis)]);
+    dimensions.push_back(kept[axis]);
   }
   std::ranges::sort(dimensions);
   return {reduce(builder, *outer, inner->input, dimensions)};
@@ -80,7 +80,7 @@ Replacement reduce_of_broadcast(Instruction& op, Builder& builder) {
   Dims reduced;   // of x
   Dims position;  // in the result, of the axes of x that stay
   for (int64_t axis = 0; axis < x.shape().rank(); ++axis) {
-    const int64_t d = to[static_cast<size_t>(axis)];
+    const int64_t d = to[axis];
     if (r->reduces(d)) {
       reduced.push_back(axis);
     } else {

@@ -1,6 +1,6 @@
 // Reshapes.
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {

@@ -2,8 +2,8 @@
 #include <unordered_set>
 
 #include "systole/base/error.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/algebraic_simplifier/rule.h"
-#include "systole/hlo/passes/analysis.h"
 
 namespace systole::hlo {
 namespace {
@@ -88,7 +88,7 @@ class Rewriter {
     check(instruction, replacement, rule);
     for (Instruction* user : instruction.users()) enqueue(*user);
     for (int i = 0; i < instruction.num_results(); ++i) {
-      const Value value = replacement[static_cast<size_t>(i)];
+      const Value value = replacement[i];
       discover_new(value);
       Computation::replace_all_uses(instruction.result(i), value);
     }
@@ -99,7 +99,7 @@ class Rewriter {
   static void check(Instruction& instruction, const Replacement& replacement, const Rule& rule) {
     bool fits = replacement.size() == instruction.results().size();
     for (int i = 0; fits && i < instruction.num_results(); ++i) {
-      const Value value = replacement[static_cast<size_t>(i)];
+      const Value value = replacement[i];
       fits = value.def != &instruction && value.type() == instruction.result(i).type();
     }
     if (fits) return;

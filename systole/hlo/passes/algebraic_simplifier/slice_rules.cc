@@ -1,8 +1,8 @@
 // Static slices.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -43,7 +43,7 @@ Replacement slice_of_broadcast(Instruction& op, Builder& builder) {
   SliceAttrs small;
   bool whole = true;
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
-    const auto d = static_cast<size_t>(to[static_cast<size_t>(axis)]);
+    const auto d = static_cast<size_t>(to[axis]);
     const bool repeated = x.shape()[axis] == 1;
     whole = whole && (repeated || op.shape()[static_cast<int>(d)] == x.shape()[axis]);
     small.start_indices.push_back(repeated ? 0 : start[d]);

@@ -1,8 +1,8 @@
 // Transposes and reverses: composed, removed, or moved into the operand.
 #include <algorithm>
 
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/algebraic_simplifier/rules.h"
-#include "systole/hlo/passes/match.h"
 
 namespace systole::hlo {
 namespace {
@@ -21,7 +21,7 @@ Replacement transpose_of_transpose(Instruction& op, Builder& builder) {
   if (inner == nullptr) return {};
   Dims permutation;
   for (const int64_t axis : permutation_of(op)) {
-    permutation.push_back(permutation_of(*inner)[static_cast<size_t>(axis)]);
+    permutation.push_back(permutation_of(*inner)[axis]);
   }
   return {builder.transpose(inner->operand(0), permutation)};
 }

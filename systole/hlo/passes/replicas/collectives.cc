@@ -76,7 +76,7 @@ bool is_plain_sum(const Vectorizer& v, const Instruction& x, Value operand) {
   if (!x.is(Opcode::all_reduce)) return false;
   if (!is_one_group(groups_of(x, static_cast<int>(v.num_replicas())))) return false;
   for (int i = 0; i < x.num_operands(); ++i) {
-    const DType dtype = x.results()[static_cast<size_t>(i)].dtype;
+    const DType dtype = x.results()[i].dtype;
     if (x.operand(i) == operand && !is_sum(x, operand, dtype)) return false;
   }
   return true;
@@ -87,7 +87,7 @@ std::vector<Value> vectorize_all_reduce(Vectorizer& v, Instruction& x) {
   std::vector<Value> results;
   for (int i = 0; i < x.num_operands(); ++i) {
     const Value operand = x.operand(i);
-    const TensorType& type = x.results()[static_cast<size_t>(i)];
+    const TensorType& type = x.results()[i];
     if (v.num_replicas() == 1) {
       results.push_back(v.b().convert(v.at(operand), type.dtype));
     } else if (is_one_group(groups) && v.varying(operand) && is_sum(x, operand, type.dtype)) {
@@ -155,7 +155,7 @@ std::vector<Value> vectorize_all_gather(Vectorizer& v, Instruction& x) {
   std::vector<Value> results;
   for (int i = 0; i < x.num_operands(); ++i) {
     const Value stacked = stacked_operand(v, x.operand(i));
-    const TensorType& type = x.results()[static_cast<size_t>(i)];
+    const TensorType& type = x.results()[i];
     results.push_back(by_group(v, groups, type, [&](const Group& group) {
       const bool in_order = std::ranges::is_sorted(group);
       const bool all = static_cast<int64_t>(group.size()) == v.num_replicas();
@@ -178,7 +178,7 @@ std::vector<Value> vectorize_all_to_all(Vectorizer& v, Instruction& x) {
   std::vector<Value> results;
   for (int i = 0; i < x.num_operands(); ++i) {
     const Value stacked = stacked_operand(v, x.operand(i));
-    const TensorType& type = x.results()[static_cast<size_t>(i)];
+    const TensorType& type = x.results()[i];
     results.push_back(by_place(v, groups, type, [&](const Group& group, int64_t place) {
       check_split_count(attrs, group);
       std::vector<Value> parts = lanes_of(v, stacked, group);
@@ -204,7 +204,7 @@ std::vector<Value> vectorize_collective_permute(Vectorizer& v, Instruction& x) {
       }
       if (target == place) from = source;
     }
-    return from ? v.lane(stacked, group[static_cast<size_t>(*from)]) : zeros(v, x.type());
+    return from ? v.lane(stacked, group[*from]) : zeros(v, x.type());
   })};
 }
 
@@ -227,7 +227,7 @@ std::vector<Value> vectorize_collective_broadcast(Vectorizer& v, Instruction& x)
   std::vector<Value> results;
   for (int i = 0; i < num_arrays(x); ++i) {
     const Value stacked = stacked_operand(v, x.operand(i));
-    const TensorType& type = x.results()[static_cast<size_t>(i)];
+    const TensorType& type = x.results()[i];
     if (!moves) {
       results.push_back(
           by_group(v, groups, type, [&](const Group& group) { return v.lane(stacked, group[0]); }));
@@ -237,7 +237,7 @@ std::vector<Value> vectorize_collective_broadcast(Vectorizer& v, Instruction& x)
       const Value members = v.stack(lanes_of(v, stacked, group));
       std::vector<Value> starts(static_cast<size_t>(members.shape().rank()),
                                 v.b().scalar(DType::s32, 0));
-      starts[0] = root_of(v, x, i, group[static_cast<size_t>(place)]);
+      starts[0] = root_of(v, x, i, group[place]);
       Dims sizes = with_front(type.shape.dims(), 1);
       return v.b().reshape(v.b().dynamic_slice(members, starts, sizes), type.shape);
     }));
@@ -250,10 +250,10 @@ std::vector<Value> vectorize_collective_reduce(Vectorizer& v, Instruction& x) {
   std::vector<Value> results;
   for (int i = 0; i < num_arrays(x); ++i) {
     const Value stacked = stacked_operand(v, x.operand(i));
-    const TensorType& type = x.results()[static_cast<size_t>(i)];
+    const TensorType& type = x.results()[i];
     results.push_back(by_place(v, groups, type, [&](const Group& group, int64_t place) {
       const Value reduced = reduce_group(v, x, stacked, group, type.dtype);
-      const Value root = root_of(v, x, i, group[static_cast<size_t>(place)]);
+      const Value root = root_of(v, x, i, group[place]);
       const Value own = v.b().compare(root, v.b().scalar(DType::s32, static_cast<double>(place)),
                                       ComparisonDirection::eq);
       return v.b().select(own, reduced, zeros(v, type));

@@ -31,8 +31,7 @@ std::vector<Value> vectorize_while(Vectorizer& v, Instruction& x) {
                          const std::vector<bool>& varying) {
     for (int i = 0; i < from.num_parameters(); ++i) {
       const Value parameter = from.parameter(i);
-      v.map_to(parameter,
-               to.add_parameter(initial[static_cast<size_t>(i)].type(), parameter.def->metadata()));
+      v.map_to(parameter, to.add_parameter(initial[i].type(), parameter.def->metadata()));
     }
     to.set_results(v.write_region(from, to, varying));
   };

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "systole/hlo/ir/collective.h"
+#include "systole/hlo/semantics/collective.h"
 
 namespace systole::hlo::replicas {
 

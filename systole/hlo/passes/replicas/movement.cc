@@ -1,5 +1,5 @@
 // Data movement: the replicas are a leading axis that the instruction does not move.
-#include "systole/hlo/passes/match.h"
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 

@@ -1,5 +1,5 @@
 // Random bits with a counter offset by the replica id: one draw for all replicas.
-#include "systole/hlo/passes/match.h"
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 

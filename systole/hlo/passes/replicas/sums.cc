@@ -3,7 +3,7 @@
 // batch; otherwise one product per replica would be stored and added up.
 #include <algorithm>
 
-#include "systole/hlo/passes/match.h"
+#include "systole/hlo/analysis/match.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/passes/replicas/vectorizer.h"
 #include "systole/hlo/semantics/op_semantics.h"

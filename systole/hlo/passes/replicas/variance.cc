@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/replicas/groups.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -15,7 +15,7 @@ Variance::Variance(const Module& module, const std::vector<bool>& varying_parame
   if (num_replicas == 1) return;
   const Computation& main = module.entry();
   for (int i = 0; i < main.num_parameters(); ++i) {
-    if (varying_parameters[static_cast<size_t>(i)]) mark(main.parameter(i));
+    if (varying_parameters[i]) mark(main.parameter(i));
   }
   visit(main);
 }
@@ -80,7 +80,7 @@ void Variance::visit_loop(Instruction& loop) {
   while (changed) {
     changed = false;
     for (int i = 0; i < loop.num_operands(); ++i) {
-      if (!carried[static_cast<size_t>(i)]) continue;
+      if (!carried[i]) continue;
       mark(cond.parameter(i));
       mark(body.parameter(i));
       mark(loop.result(i));
@@ -101,7 +101,7 @@ void Variance::visit_branches(Instruction& branches) {
   if (varying(branches.operand(0))) return mark_all(branches);
   for (const auto& region : branches.regions()) {
     for (int i = 0; i < branches.num_results(); ++i) {
-      if (varying(region->results()[static_cast<size_t>(i)])) mark(branches.result(i));
+      if (varying(region->results()[i])) mark(branches.result(i));
     }
   }
 }

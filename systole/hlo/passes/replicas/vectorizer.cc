@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "systole/base/error.h"
-#include "systole/hlo/passes/analysis.h"
+#include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {
@@ -114,14 +114,14 @@ Value Vectorizer::merge_lanes(Value stacked, int64_t axis) {
   order.push_back(0);
   for (int64_t i = axis + 1; i < stacked.shape().rank(); ++i) order.push_back(i);
   Dims dims(stacked.shape().begin() + 1, stacked.shape().end());
-  dims[static_cast<size_t>(axis)] *= num_replicas();
+  dims[axis] *= num_replicas();
   const Value moved = axis == 0 ? stacked : b().transpose(stacked, order);
   return b().reshape(moved, Shape(dims));
 }
 
 Value Vectorizer::split_lanes(Value merged, int64_t axis) {
   Dims dims = merged.shape().dims();
-  dims[static_cast<size_t>(axis)] /= num_replicas();
+  dims[axis] /= num_replicas();
   dims.insert(dims.begin() + axis, num_replicas());
   return lanes_to_front(b().reshape(merged, Shape(dims)), axis);
 }
@@ -155,7 +155,7 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
     Instruction* const copy = copy_instruction(x, map, b().computation(), nullptr);
     tell_replica(*copy, first_replica() + replica);
     for (int i = 0; i < x.num_results(); ++i) {
-      lanes[static_cast<size_t>(i)].push_back(copy->result(i));
+      lanes[i].push_back(copy->result(i));
     }
   }
   std::vector<Value> results;
@@ -219,8 +219,8 @@ void Vectorizer::write(Instruction& x) {
     results = write_lane_by_lane(x);
   }
   for (int i = 0; i < x.num_results(); ++i) {
-    const Value result = results[static_cast<size_t>(i)];
-    const TensorType& old = x.results()[static_cast<size_t>(i)];
+    const Value result = results[i];
+    const TensorType& old = x.results()[i];
     const TensorType wanted = varying(x.result(i)) ? stacked_type(old) : old;
     if (result.type() != wanted) {
       throw internal_error("vectorize_replicas: type of '{}', got {}, expected {}", x.opcode(),
@@ -253,7 +253,7 @@ void Vectorizer::write_main(const Computation& from, Computation& to,
                             const std::vector<bool>& varying) {
   for (int i = 0; i < from.num_parameters(); ++i) {
     const Value old = from.parameter(i);
-    const bool stacks = varying[static_cast<size_t>(i)];
+    const bool stacks = varying[i];
     map_[old] =
         to.add_parameter(stacks ? stacked_type(old.type()) : old.type(), old.def->metadata());
   }

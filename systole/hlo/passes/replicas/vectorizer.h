@@ -7,7 +7,7 @@
 
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/passes/replicas/variance.h"
-#include "systole/hlo/passes/vectorize_replicas.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::replicas {

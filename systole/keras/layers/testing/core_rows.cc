@@ -69,7 +69,7 @@ Values permuted(const Values& x, const Place& order) {
   Values y(sizes);
   y.for_each([&](const Place& place) {
     Place from(place.size());
-    for (size_t i = 0; i < order.size(); ++i) from[static_cast<size_t>(order[i])] = place[i];
+    for (size_t i = 0; i < order.size(); ++i) from[order[i]] = place[i];
     y.at(place) = x.at(from);
   });
   return y;
@@ -134,7 +134,7 @@ Values normalized(const LayerCallCase& c, int64_t axis, double epsilon,
   const bool scale = c.config.value("scale", true);
   const bool center = c.config.value("center", true);
   c.input().for_each([&](const Place& place) {
-    const Place at = {place[static_cast<size_t>(axis)]};
+    const Place at = {place[axis]};
     const auto [mean, variance] = statistics(place);
     double& value = y.at(place);
     value = (value - mean) / std::sqrt(variance + epsilon);
@@ -153,7 +153,7 @@ std::vector<Values> batch_normalization(const LayerCallCase& c) {
   const int64_t axis = axis_of(c);
   const size_t averages = c.weights.size() - 2;
   return {normalized(c, axis, c.config.value("epsilon", 1e-3), [&](const Place& place) {
-    const Place at = {place[static_cast<size_t>(axis)]};
+    const Place at = {place[axis]};
     return std::pair(c.weight(averages).at(at), c.weight(averages + 1).at(at));
   })};
 }
@@ -167,7 +167,7 @@ std::vector<Values> batch_normalization_in_training(const LayerCallCase& c) {
     double squares = 0;
     double count = 0;
     x.for_each([&](const Place& other) {
-      if (other[static_cast<size_t>(axis)] != place[static_cast<size_t>(axis)]) return;
+      if (other[axis] != place[axis]) return;
       sum += x.at(other);
       squares += x.at(other) * x.at(other);
       ++count;

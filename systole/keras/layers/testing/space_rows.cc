@@ -121,7 +121,7 @@ Formula pooled_globally(bool largest) {
       double count = 0;
       for_each_place(x.size, [&](const Place& at) {
         const auto b = static_cast<size_t>(p[0]);
-        if (!c.mask.empty() && c.mask[b][static_cast<size_t>(at[2])] == 0) return;
+        if (!c.mask.empty() && c.mask[b][at[2]] == 0) return;
         best = std::max(best, x.at(p[0], at, p[1]));
         sum += x.at(p[0], at, p[1]);
         ++count;

@@ -13,10 +13,10 @@ struct PlainRun {
   int64_t images;
   PlainValues& values;
 
-  const NetworkArray& array(int index) const { return network.arrays[static_cast<size_t>(index)]; }
+  const NetworkArray& array(int index) const { return network.arrays[index]; }
   int32_t& at(int index, int64_t image, int64_t y, int64_t x, int64_t c) const {
     const NetworkArray& a = array(index);
-    return values[static_cast<size_t>(index)]
+    return values[index]
                  [static_cast<size_t>(((image * a.height + y) * a.width + x) * a.channels + c)];
   }
   int32_t finish(int64_t value, const Factor& factor, const Finish& finish, int output) const {
@@ -39,7 +39,7 @@ struct PlainRun {
 
   int64_t sum(const ProductLayer& product, int output, int64_t image, int64_t y, int64_t x,
               int64_t filter) const {
-    int64_t total = product.bias[static_cast<size_t>(filter)];
+    int64_t total = product.bias[filter];
     const int64_t filters = array(output).channels;
     for (const ProductInput& input : product.inputs) {
       const NetworkArray& from = array(input.array);
@@ -51,8 +51,7 @@ struct PlainRun {
         const bool inside = in_y >= 0 && in_y < from.height && in_x >= 0 && in_x < from.width;
         for (int64_t c = 0; c < from.channels; ++c) {
           const int64_t value = inside ? at(input.array, image, in_y, in_x, c) : from.zero_point;
-          total += value *
-                   input.weights[static_cast<size_t>((k * from.channels + c) * filters + filter)];
+          total += value * input.weights[(k * from.channels + c) * filters + filter];
         }
       }
     }
@@ -80,10 +79,10 @@ struct PlainRun {
   }
 
   int32_t element_wise(const VectorLayer& layer, int output, size_t i) const {
-    const int64_t a = int64_t{values[static_cast<size_t>(layer.a)][i]} - layer.a_zero;
+    const int64_t a = int64_t{values[layer.a][i]} - layer.a_zero;
     int64_t result = a;
     if (layer.kind != VectorLayer::Kind::copy) {
-      const int64_t b = int64_t{values[static_cast<size_t>(layer.b)][i]} - layer.b_zero;
+      const int64_t b = int64_t{values[layer.b][i]} - layer.b_zero;
       const int64_t scale = int64_t{1} << layer.left_shift;
       result = layer.kind == VectorLayer::Kind::multiply
                    ? a * b
@@ -97,7 +96,7 @@ struct PlainRun {
 
   void run(const NetworkLayer& layer) const {
     const NetworkArray& to = array(layer.output);
-    auto& out = values[static_cast<size_t>(layer.output)];
+    auto& out = values[layer.output];
     out.assign(static_cast<size_t>(images * to.positions() * to.channels), 0);
     for (size_t i = 0; i < out.size(); ++i) {
       const auto flat = static_cast<int64_t>(i);
@@ -106,8 +105,8 @@ struct PlainRun {
       const int64_t y = flat / (to.channels * to.width) % to.height;
       const int64_t image = flat / (to.channels * to.positions());
       if (const auto* product = std::get_if<ProductLayer>(&layer.kind)) {
-        out[i] = finish(sum(*product, layer.output, image, y, x, c),
-                        product->factors[static_cast<size_t>(c)], product->finish, layer.output);
+        out[i] = finish(sum(*product, layer.output, image, y, x, c), product->factors[c],
+                        product->finish, layer.output);
       } else if (const auto* pool = std::get_if<PoolLayer>(&layer.kind)) {
         out[i] = pooled(*pool, image, y, x, c);
       } else {

@@ -1,0 +1,70 @@
+// Variables by name, made once and used again. (tensorflow/python/ops/variable_scope.py)
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/graph/core/variable.h"
+#include "systole/graph/functions/initializers.h"
+
+namespace systole {
+
+// What get_variable does when the name exists: inherit asks the scope around, and outside of all
+// scopes means no.
+enum class Reuse : uint8_t {
+  inherit,
+  no,          // an error
+  yes,         // gives the variable; a new name is an error
+  auto_reuse,  // gives the variable, or makes it (tf.AUTO_REUSE)
+};
+
+struct VariableScopeOptions {
+  // In place of an absent name: the first of default_name, default_name_1... that was not entered
+  // here yet.
+  std::string default_name = {};
+  Reuse reuse = Reuse::inherit;
+  // For get_variable without its own; those of the scope around when absent.
+  Initializer initializer = nullptr;
+  DType dtype = DType::invalid;
+};
+
+// `with tf.variable_scope(name):` for the current graph, while it lives, on this thread. Variables
+// made in it by get_variable are named "scope/name"; entering the same name again gives the same
+// variables, while ops get a name scope of their own ("scope_1"). A variable scope lies within the
+// one around it; a trailing "/" means the whole name as it is. Errors: neither name nor
+// default_name.
+class VariableScope {
+ public:
+  explicit VariableScope(std::string_view name, const VariableScopeOptions& options = {});
+  ~VariableScope();
+  VariableScope(const VariableScope&) = delete;
+  VariableScope& operator=(const VariableScope&) = delete;
+
+  // "a/b". With a trailing "/" it re-enters the scope.
+  const std::string& name() const { return name_; }
+
+ private:
+  struct ChosenName {};
+  VariableScope(const std::string& name, const VariableScopeOptions& options, ChosenName);
+
+  std::string name_;
+  NameScope name_scope_;
+};
+
+struct GetVariableOptions {
+  DType dtype = DType::invalid;  // the scope's, else f32
+  Initializer initializer =
+      nullptr;  // the scope's, else glorot_uniform; zeros for dtypes that are not floating
+  bool trainable = true;
+  std::vector<std::string> collections = {};  // in place of {global_variables}
+};
+
+// The variable `name` of the current variable scope: a new one, or that of the name, as the scope's
+// reuse says. Errors: ALREADY_EXISTS without reuse; NOT_FOUND with Reuse::yes; INVALID_ARGUMENT
+// when the shape or dtype of the variable is another, or `shape` is not static. (tf.get_variable)
+Variable get_variable(std::string_view name, const Shape& shape,
+                      const GetVariableOptions& options = {},
+                      Input::Where where = Input::Where::current());
+
+}  // namespace systole

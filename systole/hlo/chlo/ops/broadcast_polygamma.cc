@@ -1,8 +1,0 @@
-#include "systole/hlo/chlo/broadcast.h"
-
-namespace systole::hlo::chlo::ops {
-
-extern const Expand polygamma_expansion;
-extern const Expand broadcast_polygamma_expansion = broadcast_then<polygamma_expansion>;
-
-}  // namespace systole::hlo::chlo::ops
