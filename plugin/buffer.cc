@@ -108,8 +108,9 @@ PJRT_Error* buffer_device(PJRT_Buffer_Device_Args* args) {
 }
 
 PJRT_Error* buffer_memory(PJRT_Buffer_Memory_Args* args) {
-  return run("PJRT_Buffer_Memory", args,
-             [](PJRT_Buffer_Memory_Args& a) { a.memory = &a.buffer->device->memory; });
+  return run("PJRT_Buffer_Memory", args, [](PJRT_Buffer_Memory_Args& a) {
+    a.memory = a.buffer->device->memory_list[a.buffer->memory_kind];
+  });
 }
 
 PJRT_Error* buffer_delete(PJRT_Buffer_Delete_Args* args) {

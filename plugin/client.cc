@@ -27,7 +27,8 @@ std::unique_ptr<PJRT_Client> make_client(const BackendChoice& choice) {
     PJRT_Device* const made =
         client->owned.emplace_back(make_device(client.get(), device, choice.backend)).get();
     client->devices.push_back(made);
-    client->memories.push_back(&made->memory);
+    client->memories.insert(client->memories.end(), made->memory_list.begin(),
+                            made->memory_list.end());
     client->topology.descriptions.push_back(&made->description);
   }
   client->topology.options_text = to_text(choice);

@@ -66,8 +66,8 @@ void describe_interface(Program& program, const hlo::Module& module) {
                                result.shape().end());
   }
   const size_t kinds = std::max(program.parameters.size(), program.results.size());
-  program.memory_kinds.assign(kinds, kMemoryKind.data());
-  program.memory_kind_sizes.assign(kinds, kMemoryKind.size());
+  program.memory_kinds.assign(kinds, kMemoryKinds[0].data());
+  program.memory_kind_sizes.assign(kinds, kMemoryKinds[0].size());
 }
 
 }  // namespace

@@ -62,13 +62,16 @@ std::unique_ptr<PJRT_Device> make_device(PJRT_Client* client, const runtime::Dev
   auto device = std::make_unique<PJRT_Device>();
   device->client = client;
   fill_description(device->description, described, platform);
-  DeviceMemory& memory = device->memory;
-  memory.vtable = &kMemoryFunctions;
-  memory.device = device.get();
-  memory.id = described.id;
-  memory.text = fmt::format("memory of {}", described.name);
-  memory.debug_string = memory.text;
-  device->memories[0] = &memory;
+  for (size_t kind = 0; kind < kMemoryKinds.size(); ++kind) {
+    DeviceMemory& memory = device->memories[kind];
+    memory.vtable = &kMemoryFunctions;
+    memory.device = device.get();
+    memory.kind = kind;
+    memory.id = described.id * static_cast<int>(kMemoryKinds.size()) + static_cast<int>(kind);
+    memory.text = fmt::format("{} memory of {}", kMemoryKinds[kind], described.name);
+    memory.debug_string = memory.text;
+    device->memory_list[kind] = &memory;
+  }
   return device;
 }
 
@@ -130,14 +133,14 @@ PJRT_Error* device_local_hardware_id(PJRT_Device_LocalHardwareId_Args* args) {
 
 PJRT_Error* device_addressable_memories(PJRT_Device_AddressableMemories_Args* args) {
   return run("PJRT_Device_AddressableMemories", args, [](PJRT_Device_AddressableMemories_Args& a) {
-    a.memories = a.device->memories;
-    a.num_memories = 1;
+    a.memories = a.device->memory_list.data();
+    a.num_memories = a.device->memory_list.size();
   });
 }
 
 PJRT_Error* device_default_memory(PJRT_Device_DefaultMemory_Args* args) {
   return run("PJRT_Device_DefaultMemory", args,
-             [](PJRT_Device_DefaultMemory_Args& a) { a.memory = &a.device->memory; });
+             [](PJRT_Device_DefaultMemory_Args& a) { a.memory = a.device->memory_list[0]; });
 }
 
 PJRT_Error* device_memory_stats(PJRT_Device_MemoryStats_Args* args) {
@@ -171,14 +174,15 @@ PJRT_Error* memory_id(PJRT_Memory_Id_Args* args) {
 
 PJRT_Error* memory_kind(PJRT_Memory_Kind_Args* args) {
   return run("PJRT_Memory_Kind", args, [](PJRT_Memory_Kind_Args& a) {
-    a.kind = kMemoryKind.data();
-    a.kind_size = kMemoryKind.size();
+    const std::string_view kind = kMemoryKinds[of(a.memory).kind];
+    a.kind = kind.data();
+    a.kind_size = kind.size();
   });
 }
 
 PJRT_Error* memory_kind_id(PJRT_Memory_Kind_Id_Args* args) {
   return run("PJRT_Memory_Kind_Id", args,
-             [](PJRT_Memory_Kind_Id_Args& a) { a.kind_id = kMemoryKindId; });
+             [](PJRT_Memory_Kind_Id_Args& a) { a.kind_id = kMemoryKindIds[of(a.memory).kind]; });
 }
 
 PJRT_Error* memory_debug_string(PJRT_Memory_DebugString_Args* args) {

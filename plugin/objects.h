@@ -1,6 +1,7 @@
 // What the handles of the PJRT C API point to. The API declares these names at global scope.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,12 @@
 #include "systole/runtime/client.h"
 
 namespace systole::plugin {
+
+// The kinds of a device's memories, as JAX names them. The first is the default, and that of
+// results. Their ids are their places.
+inline constexpr std::array<std::string_view, 3> kMemoryKinds = {"device", "pinned_host",
+                                                                 "unpinned_host"};
+inline constexpr std::array<int, kMemoryKinds.size()> kMemoryKindIds = {0, 1, 2};
 
 // Named values with the memory of their strings and lists. Not copyable: values point into it.
 class Attributes {
@@ -80,10 +87,11 @@ struct PJRT_DeviceDescription {
 
 namespace systole::plugin {
 
-// The memory of a device.
+// A memory of a device. All are the host's memory; a buffer stays in that in which it was made.
 struct DeviceMemory : PJRT_Memory {
   PJRT_Device* device = nullptr;
   int id = 0;
+  size_t kind = 0;  // its place in kMemoryKinds
   std::string debug_string;
   std::string text;
   // Values that the caller keeps with the memory, by key, each with its destructor.
@@ -98,8 +106,8 @@ struct DeviceMemory : PJRT_Memory {
 struct PJRT_Device {
   PJRT_Client* client = nullptr;
   PJRT_DeviceDescription description;
-  systole::plugin::DeviceMemory memory;
-  PJRT_Memory* memories[1] = {};
+  std::array<systole::plugin::DeviceMemory, systole::plugin::kMemoryKinds.size()> memories;
+  std::array<PJRT_Memory*, systole::plugin::kMemoryKinds.size()> memory_list = {};
 };
 
 struct PJRT_TopologyDescription {
@@ -140,7 +148,8 @@ struct PJRT_Buffer {
   PJRT_Client* client = nullptr;
   PJRT_Device* device = nullptr;
   systole::TensorType type;
-  int slice = -1;  // -1: the whole array
+  int slice = -1;          // -1: the whole array
+  size_t memory_kind = 0;  // the place in kMemoryKinds
 
   mutable systole::Mutex mutex;
   std::shared_ptr<systole::runtime::Buffer> array
@@ -171,8 +180,6 @@ struct PJRT_ExecuteContext {
 namespace systole::plugin {
 
 inline constexpr std::string_view kPlatformName = "systole";
-inline constexpr std::string_view kMemoryKind = "device";
-inline constexpr int kMemoryKindId = 0;
 // The caller promises one value of the parameter for all replicas, and the memory of only one of
 // them is used: CompileOptions::replicated_parameters of the runtime.
 inline constexpr std::string_view kReplicatedAttribute = "systole.replicated";

@@ -110,8 +110,8 @@ PJRT_Error* topology_description_get_memory_space_kind_ids(
     PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {
   return run("PJRT_TopologyDescription_GetMemorySpaceKindIds", args,
              [](PJRT_TopologyDescription_GetMemorySpaceKindIds_Args& a) {
-               a.memory_space_kind_ids = &kMemoryKindId;
-               a.num_memory_space_kind_ids = 1;
+               a.memory_space_kind_ids = kMemoryKindIds.data();
+               a.num_memory_space_kind_ids = kMemoryKindIds.size();
              });
 }
 

@@ -81,18 +81,23 @@ TensorType type_of(PJRT_Buffer_Type type, const int64_t* dims, size_t num_dims) 
   return {pjrt_abi::to_dtype(type), Shape(std::span<const int64_t>(dims, num_dims))};
 }
 
-PJRT_Device* device_of(PJRT_Client* client, PJRT_Device* device, PJRT_Memory* memory) {
-  if (memory != nullptr) return static_cast<DeviceMemory*>(memory)->device;
-  return device != nullptr ? device : client->devices[0];
+// Where a buffer is to be made: in the given memory, else in the default one of the given device,
+// else of the first device.
+DeviceMemory& place_of(PJRT_Client* client, PJRT_Device* device, PJRT_Memory* memory) {
+  if (memory != nullptr) return *static_cast<DeviceMemory*>(memory);
+  return (device != nullptr ? device : client->devices[0])->memories[0];
 }
 
 // The memory of `tensor` becomes the buffer's.
-PJRT_Buffer* put(PJRT_Client* client, PJRT_Device* device, Tensor tensor) {
+PJRT_Buffer* put(const DeviceMemory& place, Tensor tensor) {
   const TensorType type = tensor.type();
-  const int id = device->description.device->id;
+  const int id = place.device->description.device->id;
+  PJRT_Client* const client = place.device->client;
   std::shared_ptr<runtime::Buffer> array =
       client->runtime->buffer_from_host(std::move(tensor), {.device_ids = {&id, 1}});
-  return make_buffer(client, device, type, std::move(array));
+  PJRT_Buffer* const buffer = make_buffer(client, place.device, type, std::move(array));
+  buffer->memory_kind = place.kind;
+  return buffer;
 }
 
 Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
@@ -158,7 +163,7 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
              [](PJRT_Client_BufferFromHostBuffer_Args& a) {
                // Every semantics allows a copy, after which the host's memory is free.
                std::unique_ptr<PJRT_Event> done(make_event({}));
-               a.buffer = put(a.client, device_of(a.client, a.device, a.memory), read_host(a));
+               a.buffer = put(place_of(a.client, a.device, a.memory), read_host(a));
                a.done_with_host_buffer = done.release();
              });
 }
@@ -168,7 +173,7 @@ PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBu
              [](PJRT_Client_CreateUninitializedBuffer_Args& a) {
                const TensorType type =
                    type_of(a.shape_element_type, a.shape_dims, a.shape_num_dims);
-               a.buffer = put(a.client, device_of(a.client, a.device, a.memory),
+               a.buffer = put(place_of(a.client, a.device, a.memory),
                               Tensor::zeros(type.dtype, type.shape));
              });
 }
@@ -179,7 +184,7 @@ PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBu
              [](PJRT_Client_CreateViewOfDeviceBuffer_Args& a) {
                const TensorType type = type_of(a.element_type, a.dims, a.num_dims);
                const Tensor view = Tensor::view(type.dtype, type.shape, a.device_buffer_ptr);
-               a.buffer = put(a.client, device_of(a.client, a.device, a.memory), view.clone());
+               a.buffer = put(place_of(a.client, a.device, a.memory), view.clone());
                if (a.on_delete_callback != nullptr) {
                  a.on_delete_callback(a.device_buffer_ptr, a.on_delete_callback_arg);
                }
@@ -215,14 +220,13 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
 
 PJRT_Error* buffer_copy_to_device(PJRT_Buffer_CopyToDevice_Args* args) {
   return run("PJRT_Buffer_CopyToDevice", args, [](PJRT_Buffer_CopyToDevice_Args& a) {
-    a.dst_buffer = put(a.dst_device->client, a.dst_device, elements_of(*a.buffer).clone());
+    a.dst_buffer = put(a.dst_device->memories[0], elements_of(*a.buffer).clone());
   });
 }
 
 PJRT_Error* buffer_copy_to_memory(PJRT_Buffer_CopyToMemory_Args* args) {
   return run("PJRT_Buffer_CopyToMemory", args, [](PJRT_Buffer_CopyToMemory_Args& a) {
-    PJRT_Device* const device = static_cast<DeviceMemory*>(a.dst_memory)->device;
-    a.dst_buffer = put(device->client, device, elements_of(*a.buffer).clone());
+    a.dst_buffer = put(*static_cast<DeviceMemory*>(a.dst_memory), elements_of(*a.buffer).clone());
   });
 }
 

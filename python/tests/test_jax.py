@@ -121,3 +121,20 @@ def test_compiled_programs_are_kept(tmp_path: Path) -> None:
 def test_a_program_that_is_too_large_is_refused() -> None:
     with pytest.raises(Exception, match="RESOURCE_EXHAUSTED"):
         jax.jit(lambda: jnp.ones((1 << 22, 1 << 22)) @ jnp.ones((1 << 22, 8)))()
+
+
+@pytest.mark.parametrize("kind", ["device", "pinned_host", "unpinned_host"])
+def test_memory_kinds(kind: str) -> None:
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[1], memory_kind=kind)
+    array = jax.device_put(X, sharding)
+    assert array.sharding.memory_kind == kind
+    np.testing.assert_array_equal(array, X)
+    back = jax.device_put(array, sharding.with_memory_kind("device"))
+    np.testing.assert_array_equal(jax.jit(lambda a: a + 1)(back), X + 1)
+
+
+def test_unknown_compiler_options_are_refused() -> None:
+    lowered = jax.jit(lambda a: a + 1).lower(X)
+    with pytest.raises(Exception, match="No such compile option: 'nonsense'"):
+        lowered.compile(compiler_options={"nonsense": 1})
+    lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})

@@ -16,6 +16,8 @@ enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 
 // Numbers of the fields.
 constexpr uint64_t kBuildOptions = 3;
 constexpr uint64_t kPortable = 4;
+constexpr uint64_t kOptionOverrides = 7;
+constexpr uint64_t kOverrideName = 1;
 constexpr uint64_t kDeviceOrdinal = 1;
 constexpr uint64_t kNumReplicas = 4;
 constexpr uint64_t kNumPartitions = 5;
@@ -138,6 +140,18 @@ void decode_build_options(std::string_view bytes, CompileOptions& options) {
   });
 }
 
+// XLA's own options, of which this compiler has none, change no result.
+void check_override(std::string_view entry) {
+  constexpr std::string_view kXla = "xla_";
+  for_each_field(entry, [&](const Field& field) {
+    if (field.number != kOverrideName || field.bytes.starts_with(kXla)) return;
+    throw invalid_argument(
+        "PJRT compile options: No such compile option: '{}', expected one of XLA's, which begin "
+        "with {}",
+        field.bytes, kXla);
+  });
+}
+
 void append_number(std::string& bytes, uint64_t field, int64_t value) {
   append_varint64(bytes, field << 3U);
   append_varint64(bytes, static_cast<uint64_t>(value));
@@ -202,6 +216,7 @@ CompileOptions decode_compile_options(std::string_view bytes) {
   for_each_field(bytes, [&](const Field& field) {
     if (field.number == kBuildOptions) decode_build_options(field.bytes, options);
     if (field.number == kPortable) options.portable = field.value != 0;
+    if (field.number == kOptionOverrides) check_override(field.bytes);
   });
   check_counts(options);
   return options;

@@ -23,9 +23,9 @@ struct CompileOptions {
 
 std::string encode(const CompileOptions& options);
 
-// Ignores fields that it does not know, such as the flags of other compilers. Errors:
-// INVALID_ARGUMENT for bytes that are no message, for fewer than one replica or partition, and for
-// an assignment of another size.
+// Ignores fields that it does not know, and XLA's flags. Errors: INVALID_ARGUMENT for bytes that
+// are no message, for fewer than one replica or partition, for an assignment of another size, and
+// for an overridden option whose name does not begin with xla_.
 CompileOptions decode_compile_options(std::string_view bytes);
 
 // XLA's DeviceAssignmentProto.

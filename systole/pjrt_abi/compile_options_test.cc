@@ -45,8 +45,17 @@ TEST(PjrtCompileOptions, AreThoseOfProtobuf) {
 
 TEST(PjrtCompileOptions, IgnoreOtherFields) {
   const std::string others =
-      bytes_of({0x10, 0x01, 0x2D, 1, 2, 3, 4, 0x31, 1, 2, 3, 4, 5, 6, 7, 8, 0x3A, 0x02, 'a', 'b'});
+      bytes_of({0x10, 0x01, 0x2D, 1, 2, 3, 4, 0x31, 1, 2, 3, 4, 5, 6, 7, 8, 0x7A, 0x02, 'a', 'b'});
   EXPECT_EQ(decode_compile_options(others + kOneDevice).num_replicas, 1);
+}
+
+TEST(PjrtCompileOptions, RefuseUnknownOverrides) {
+  // {"xla_a": ...} and {"no_a": ...}
+  const std::string known = bytes_of({0x3A, 0x07, 0x0A, 0x05, 'x', 'l', 'a', '_', 'a'});
+  const std::string unknown = bytes_of({0x3A, 0x06, 0x0A, 0x04, 'n', 'o', '_', 'a'});
+  EXPECT_EQ(decode_compile_options(known + kOneDevice).num_replicas, 1);
+  EXPECT_THAT(error_of([&] { decode_compile_options(unknown + kOneDevice); }),
+              HasSubstr("No such compile option: 'no_a'"));
 }
 
 TEST(PjrtCompileOptions, RefuseOtherBytes) {
