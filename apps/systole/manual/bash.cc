@@ -29,11 +29,11 @@ complete -o bashdefault -o default -F _{0} {0}
 )";
 
 // Quotes a word for a pattern of `case` or a list in single quotes.
-std::string quoted(std::string_view text) { return fmt::format("'{}'", text); }
+std::string bash_quoted(std::string_view text) { return fmt::format("'{}'", text); }
 
 void add_paths(const CommandText& command, std::string& text) {
   for (const CommandText& below : command.commands) {
-    text += fmt::format("      {0}) path={0} ;;\n", quoted(below.full_name));
+    text += fmt::format("      {0}) path={0} ;;\n", bash_quoted(below.full_name));
     add_paths(below, text);
   }
 }
@@ -44,12 +44,12 @@ void add_values(const CommandText& command, std::string& text) {
     if (option.positional || kind == ValueKind::none) continue;
     std::string patterns;
     for (const std::string& name : option.names) {
-      patterns += (patterns.empty() ? "" : "|") + quoted(command.full_name + " " + name);
+      patterns += (patterns.empty() ? "" : "|") + bash_quoted(command.full_name + " " + name);
     }
     std::string reply;
     if (kind == ValueKind::choices) {
       reply = fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\")); ",
-                          quoted(fmt::format("{}", fmt::join(choices_of(option), " "))));
+                          bash_quoted(fmt::format("{}", fmt::join(choices_of(option), " "))));
     } else if (kind == ValueKind::folder) {
       reply = "compopt -o dirnames 2>/dev/null; ";
     }
@@ -66,9 +66,9 @@ void add_words(const CommandText& command, std::string& text) {
     options.insert(options.end(), option.names.begin(), option.names.end());
   }
   for (const CommandText& below : command.commands) commands.push_back(below.name);
-  text += fmt::format("    {}) options={} commands={} ;;\n", quoted(command.full_name),
-                      quoted(fmt::format("{}", fmt::join(options, " "))),
-                      quoted(fmt::format("{}", fmt::join(commands, " "))));
+  text += fmt::format("    {}) options={} commands={} ;;\n", bash_quoted(command.full_name),
+                      bash_quoted(fmt::format("{}", fmt::join(options, " "))),
+                      bash_quoted(fmt::format("{}", fmt::join(commands, " "))));
   for (const CommandText& below : command.commands) add_words(below, text);
 }
 

@@ -7,7 +7,7 @@
 namespace systole::app {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -19,7 +19,7 @@ std::string quoted(std::string_view text) {
 void add_paths(const CommandText& command, std::string& text) {
   for (const CommandText& below : command.commands) {
     text += fmt::format("            case {0}\n                set path {0}\n",
-                        quoted(below.full_name));
+                        fish_quoted(below.full_name));
     add_paths(below, text);
   }
 }
@@ -35,8 +35,8 @@ void add_option(const std::string& line, const OptionText& option, std::string& 
     case ValueKind::none:
       break;
     case ValueKind::choices:
-      value =
-          fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(choices_of(option), " "))));
+      value = fmt::format(" -x -a {}",
+                          fish_quoted(fmt::format("{}", fmt::join(choices_of(option), " "))));
       break;
     case ValueKind::folder:
       value = " -x -a '(__fish_complete_directories)'";
@@ -48,12 +48,12 @@ void add_option(const std::string& line, const OptionText& option, std::string& 
       value = " -x";
       break;
   }
-  text += fmt::format("{}{}{} -d {}\n", line, names, value, quoted(short_text(option.text)));
+  text += fmt::format("{}{}{} -d {}\n", line, names, value, fish_quoted(short_text(option.text)));
 }
 
 void add_lines(const CommandText& root, const CommandText& command, std::string& text) {
   const std::string line = fmt::format("complete -c {0} -n \"test (__{0}_path) = {1}\"", root.name,
-                                       quoted(command.full_name));
+                                       fish_quoted(command.full_name));
   bool takes_files = false;
   for (const OptionText& option : command.options) {
     if (option.positional) {
@@ -63,8 +63,8 @@ void add_lines(const CommandText& root, const CommandText& command, std::string&
     }
   }
   for (const CommandText& below : command.commands) {
-    text += fmt::format("{} -f -a {} -d {}\n", line, quoted(below.name),
-                        quoted(short_text(below.summary)));
+    text += fmt::format("{} -f -a {} -d {}\n", line, fish_quoted(below.name),
+                        fish_quoted(short_text(below.summary)));
   }
   if (command.commands.empty() && !takes_files) text += line + " -f\n";
   for (const CommandText& below : command.commands) add_lines(root, below, text);
@@ -76,7 +76,7 @@ std::string fish_completion(const CommandText& root) {
   std::string text = fmt::format(
       "# fish completion for {0}\nfunction __{0}_path\n    set -l path {1}\n"
       "    for word in (commandline -opc)[2..-1]\n        switch \"$path $word\"\n",
-      root.name, quoted(root.full_name));
+      root.name, fish_quoted(root.full_name));
   add_paths(root, text);
   text += "        end\n    end\n    echo $path\nend\n";
   add_lines(root, root, text);

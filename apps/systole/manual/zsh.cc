@@ -10,7 +10,7 @@ namespace systole::app {
 namespace {
 
 // Quotes a specification of _arguments or _describe.
-std::string quoted(std::string_view text) {
+std::string zsh_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -54,17 +54,17 @@ std::string specifications(const CommandText& command) {
   std::string text;
   for (const OptionText& option : command.options) {
     if (option.positional) {
-      text +=
-          fmt::format(" \\\n    {}", quoted(fmt::format("{}{}:_files", option.repeated ? "*:" : ":",
-                                                        part(option.names.front()))));
+      text += fmt::format(" \\\n    {}",
+                          zsh_quoted(fmt::format("{}{}:_files", option.repeated ? "*:" : ":",
+                                                 part(option.names.front()))));
       continue;
     }
     for (const std::string& name : option.names) {
       const bool takes_value = !option.value.empty();
       text += fmt::format(
-          " \\\n    {}",
-          quoted(fmt::format("*{}{}[{}]{}", name, takes_value && name.starts_with("--") ? "=" : "",
-                             part(short_text(option.text)), action_of(option))));
+          " \\\n    {}", zsh_quoted(fmt::format("*{}{}[{}]{}", name,
+                                                takes_value && name.starts_with("--") ? "=" : "",
+                                                part(short_text(option.text)), action_of(option))));
     }
   }
   return text;
@@ -81,7 +81,8 @@ void add_function(const CommandText& command, std::string& text) {
       specifications(command));
   text += "  case $state in\n    command)\n      local -a commands=(\n";
   for (const CommandText& below : command.commands) {
-    text += fmt::format("        {}\n", quoted(part(below.name) + ":" + short_text(below.summary)));
+    text +=
+        fmt::format("        {}\n", zsh_quoted(part(below.name) + ":" + short_text(below.summary)));
   }
   text +=
       "      )\n      _describe command commands\n      ;;\n    arguments)\n      case $line[1] "
