@@ -50,10 +50,10 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server on SIGINT or SIGTERM. Blocks both in the thread that makes it and in those that
-// this thread starts later, and waits for them in a thread of its own. If the server does not stop
-// in time, for example because a network disk does not answer, the process exits. Nothing is lost:
-// the board writes no files.
+// Stops the server on SIGINT or SIGTERM. The constructor blocks these signals, and the SIGUSR1 with
+// which the destructor ends the wait, in the calling thread and in threads that it starts later; a
+// thread of its own waits for them. If the server does not stop in time, for example because a
+// network disk does not answer, the process exits: nothing is lost, for the board writes no files.
 class SignalStopper {
  public:
   SignalStopper() {

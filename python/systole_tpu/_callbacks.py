@@ -123,13 +123,13 @@ def _emit(
 ) -> tuple[Any, Any]:
     """Returns the results of a call of the callback, and the token after it."""
     checked = _checked(callback, result_avals)
-    registration = _Registration(checked)
+    function = checked if token is None else lambda first, *rest: (first, *checked(*rest))
     if token is not None:
-        registration = _Registration(lambda first, *rest: (first, *checked(*rest)))
         operands = [token, *operands]
         ctx = ctx.replace(
             avals_in=[core.abstract_token, *ctx.avals_in], avals_out=[core.abstract_token, *ctx.avals_out]
         )
+    registration = _Registration(function)
     ctx.module_context.add_keepalive(registration)
     lower = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)
     results = list(lower(ctx, *operands, index=np.uint64(registration.number)).results)

@@ -17,8 +17,8 @@ namespace systole {
 using ModelFn = std::function<TPUEstimatorSpec(
     const Nest<Output>& features, const Nest<Output>& labels, Mode mode, const Params& params)>;
 
-// The result of an input_fn: a data set of (features, labels) or of features, or the tensors of an
-// iterator's get_next(): {features, labels}.
+// What an input_fn returns: a data set whose elements are (features, labels) or features alone; or
+// the features and labels that an iterator's get_next() returned, as tensors.
 class InputFnResult {
  public:
   InputFnResult(Dataset dataset) : dataset_(std::move(dataset)) {}  // NOLINT

@@ -182,7 +182,8 @@ struct OpDef {
   std::vector<Output> (*gradient)(GradientContext&) = nullptr;
   // Null unless the op runs on the host, before the device program of the same run.
   std::vector<Tensor> (*host)(HostContext&) = nullptr;
-  // Returns what is known of an output's value while the graph is built. Null: nothing.
+  // Computes an output's value, or the elements of it that are known, while the graph is built; for
+  // ops on shapes. Null: no element is known.
   std::optional<PartialValue> (*constant_rule)(const Output& value) = nullptr;
   // For an op that reads strings as numbers: returns the dtype of the numbers whose memory the
   // bytes of the first input are; nullopt where the node reads them in another way. Null: another

@@ -22,7 +22,8 @@
 
 namespace systole::keras::layers {
 
-// The options of the layer. Its cell uses the fields up to `recurrent_dropout`.
+// The options of SimpleRNN. A SimpleRNNCell takes them, too, and uses those up to and with
+// `recurrent_dropout`.
 struct SimpleRNNOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";
@@ -56,7 +57,8 @@ class SimpleRNN : public Layer {
   explicit SimpleRNN(int64_t units, SimpleRNNOptions options = {}, Where where = Where::current());
 };
 
-// The options of the layer. Its cell uses the fields up to `implementation`.
+// The options of the layer. Its cell takes them, too, and uses those up to and with
+// `implementation`.
 struct GRUOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";
@@ -96,7 +98,8 @@ class GRU : public Layer {
   explicit GRU(int64_t units, GRUOptions options = {}, Where where = Where::current());
 };
 
-// The options of the layer. Its cell uses the fields up to `implementation`.
+// The options of the layer. Its cell takes them, too, and uses those up to and with
+// `implementation`.
 struct LSTMOptions {
   int64_t units = 0;  // required
   keras::Activation activation = "tanh";

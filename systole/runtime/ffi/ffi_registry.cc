@@ -26,7 +26,9 @@ FfiRegistry& ffi_registry() {
   return registry;
 }
 
-// Asks a handler for the version of the FFI that it was compiled with.
+// Calls the handler once with an extension that asks for the version of the FFI with which it was
+// compiled; it does no work in this call. Errors: INVALID_ARGUMENT for another major version; those
+// of the handler.
 void check_ffi_version(std::string_view name, XLA_FFI_Handler* handler) {
   XLA_FFI_Metadata metadata{.struct_size = sizeof(XLA_FFI_Metadata),
                             .api_version = {.struct_size = sizeof(XLA_FFI_Api_Version),

@@ -56,7 +56,8 @@ struct CosineDistance : LossRule {
 }  // namespace rules
 
 namespace losses {
-// 1 - sum(labels * predictions) over `axis`, which is kept with size 1. Both have unit length.
+// 1 - sum(labels * predictions) over `axis`, which is kept with size 1: 1 - the cosine if both have
+// length 1 along `axis`, which is not checked.
 inline constexpr LossFunction<rules::CosineDistance> cosine_distance;
 }  // namespace losses
 

@@ -1,4 +1,4 @@
-// The cross entropy of one of several classes, from one-hot labels.
+// Softmax cross entropy of labels that are one-hot rows.
 #pragma once
 
 #include "systole/train/losses/loss_def.h"

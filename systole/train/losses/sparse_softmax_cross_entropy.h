@@ -1,4 +1,4 @@
-// The cross entropy of one of several classes, from class numbers.
+// Softmax cross entropy of labels that are class numbers.
 #pragma once
 
 #include "systole/graph/core/composition.h"

@@ -37,8 +37,8 @@ class Thunk {
   const hlo::Instruction* instruction_;
 };
 
-// A value that the thunk's loop stores to a result. A result has one such part; a concatenation has
-// one for each operand.
+// What one store in a thunk's loop writes: elements of `value`, into the thunk's result number
+// `result`. Each result has one such store; a concatenation has one for each operand.
 struct ResultPart {
   hlo::Value value;
   size_t result = 0;

@@ -22,8 +22,9 @@ constexpr int kManyThunks = 128;
 // Turns of a loop that are over before its code would be compiled.
 constexpr int64_t kFewTurns = 16;
 
-// The value of a small constant becomes part of the code (FunctionEmitter::load); other constants
-// are read from memory.
+// Returns whether the operand's value becomes part of the code: that of a constant of one element
+// does (FunctionEmitter::load), others are read from memory. Thunks share a function only if these
+// values are equal.
 bool is_known(const Value& operand) {
   return operand.def->is(Opcode::constant) && operand.shape().num_elements() == 1;
 }

@@ -41,8 +41,9 @@ struct ReductionSegments {
 void emit_reduction_in_segments(FunctionEmitter& f, const Reduction& reduction,
                                 const ReductionSegments& segments);
 
-// For operations that can be regrouped: a part of the elements has accumulators of its own, which
-// start as `identity`; `merge` takes them into others.
+// For operations that can be regrouped, such as sums: the elements are cut into parts, which
+// threads and vector lanes reduce side by side. Each part has accumulators of its own, which start
+// as `identity`; `merge` combines those of one part with those of another.
 struct ReductionParts {
   Reduction::Start identity;
   Reduction::Merge merge;

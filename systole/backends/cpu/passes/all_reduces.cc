@@ -41,7 +41,8 @@ std::vector<Value> reads(const Instruction& x) {
 // By instruction of a program: how many sums, one after another, it waits for.
 using Levels = std::unordered_map<const Instruction*, int>;
 
-// Thunks with effects other than meeting processes keep their order.
+// Returns the level of each instruction. Instructions with side effects, other than exchanges with
+// other processes, keep their order: none has a lower level than the one before it.
 Levels levels_of(const Computation& program) {
   Levels levels;
   int of_effects = 0;
