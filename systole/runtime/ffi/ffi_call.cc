@@ -39,9 +39,10 @@ FfiCall::FfiCall(const hlo::Instruction& x)
   };
   for (const hlo::Value& operand : x.operands()) add(operand.type());
   for (const TensorType& type : x.results()) add(type);
+  if (handler_.instantiate == nullptr) return;
   FfiStates none;
-  if (handler_.instantiate != nullptr)
-    call(handler_.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, {}, none);
+  XLA_FFI_ExecutionContext context{.instance = states_, .run = none};
+  call(handler_.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, {}, context);
 }
 
 void FfiCall::run(std::span<void* const> buffers) const {
@@ -56,20 +57,20 @@ void FfiCall::run(std::span<void* const> buffers) const {
                       .dims = const_cast<int64_t*>(types_[i].dims.data())});
   }
   FfiStates states;
+  XLA_FFI_ExecutionContext context{.instance = states_, .run = states, .run_id = next_run_id()};
   if (handler_.prepare != nullptr)
-    call(handler_.prepare, XLA_FFI_ExecutionStage_PREPARE, arrays, states);
+    call(handler_.prepare, XLA_FFI_ExecutionStage_PREPARE, arrays, context);
   if (handler_.initialize != nullptr)
-    call(handler_.initialize, XLA_FFI_ExecutionStage_INITIALIZE, arrays, states);
-  call(handler_.execute, XLA_FFI_ExecutionStage_EXECUTE, arrays, states);
+    call(handler_.initialize, XLA_FFI_ExecutionStage_INITIALIZE, arrays, context);
+  call(handler_.execute, XLA_FFI_ExecutionStage_EXECUTE, arrays, context);
 }
 
 void FfiCall::call(XLA_FFI_Handler* handler, XLA_FFI_ExecutionStage stage,
-                   std::span<XLA_FFI_Buffer> buffers, FfiStates& run_states) const {
+                   std::span<XLA_FFI_Buffer> buffers, XLA_FFI_ExecutionContext& context) const {
   std::vector<void*> pointers;
   for (XLA_FFI_Buffer& buffer : buffers) pointers.push_back(&buffer);
   std::vector<XLA_FFI_ArgType> arg_types(num_operands_, XLA_FFI_ArgType_BUFFER);
   std::vector<XLA_FFI_RetType> ret_types(types_.size() - num_operands_, XLA_FFI_RetType_BUFFER);
-  XLA_FFI_ExecutionContext context{.instance = states_, .run = run_states, .run_id = next_run_id()};
   XLA_FFI_CallFrame frame{};
   frame.struct_size = sizeof(XLA_FFI_CallFrame);
   frame.api = &ffi_api();

@@ -36,7 +36,7 @@ class FfiCall {
   };
 
   void call(XLA_FFI_Handler* handler, XLA_FFI_ExecutionStage stage,
-            std::span<XLA_FFI_Buffer> buffers, FfiStates& run_states) const;
+            std::span<XLA_FFI_Buffer> buffers, XLA_FFI_ExecutionContext& context) const;
 
   std::string target_;
   XLA_FFI_Handler_Bundle handler_;
