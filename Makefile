@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb wheel test quick-test client-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -71,6 +71,15 @@ client-tests: deps ## compare with Keras 2.15, Keras 3, JAX, XProf and XLA's hea
 	@tests/clients/run.sh jax jax_plugin.py build/release/lib/libsystole_pjrt.so
 	@tests/clients/run.sh xprof xprof_profile.py $(bin)/systole
 	@for client in keras2 keras3; do tests/clients/run.sh $$client keras_files.py $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
+
+JAX_TESTS ?=
+LIMIT ?= 30
+jax-tests: deps ## run JAX's own tests of JAX_TESTS=the folder `tests` of its repository, LIMIT of a file; writes docs/jax_tests.md
+	@tools/install-deps.sh clients
+	@$(call configure,release)
+	@$(call compile,release) --target systole_pjrt
+	@tools/install-clients.sh jax
+	@tests/clients/run.sh jax jax_tests.py build/release/lib/libsystole_pjrt.so '$(JAX_TESTS)' --limit $(LIMIT) --table docs/jax_tests.md
 
 stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)

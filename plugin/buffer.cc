@@ -45,10 +45,14 @@ std::shared_ptr<runtime::Buffer> array_of(const PJRT_Buffer& buffer) {
 Tensor elements_of(const PJRT_Buffer& buffer) {
   const auto array = array_of(buffer);
   array->ready().wait();
-  const Tensor* const value = array->host_value();
+  return elements_of(*array, buffer.slice, buffer.type);
+}
+
+Tensor elements_of(const runtime::Buffer& array, int slice, const TensorType& type) {
+  const Tensor* const value = array.host_value();
   if (value == nullptr) throw internal_error("systole plugin: a buffer that the host cannot read");
-  if (buffer.slice < 0) return *value;
-  return value->slice(buffer.slice, buffer.slice + 1).reshape(buffer.type.shape);
+  if (slice < 0) return *value;
+  return value->slice(slice, slice + 1).reshape(type.shape);
 }
 
 PJRT_Error* buffer_destroy(PJRT_Buffer_Destroy_Args* args) {

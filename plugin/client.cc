@@ -20,8 +20,9 @@ const Attributes& plugin_values() {
 }
 
 std::unique_ptr<PJRT_Client> make_client(const BackendChoice& choice) {
+  check_not_forked();
   auto client = std::make_unique<PJRT_Client>();
-  client->runtime = &runtime::client(choice.backend, choice.options);
+  client->runtime = std::make_unique<AsyncClient>(runtime::client(choice.backend, choice.options));
   client->platform_version = fmt::format("systole {} {}", SYSTOLE_VERSION, choice.backend);
   for (const runtime::Device& device : client->runtime->devices()) {
     PJRT_Device* const made =

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/async_client.h"
 #include "systole/base/mutex.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/pjrt_abi/compile_options.h"
@@ -119,7 +120,7 @@ struct PJRT_TopologyDescription {
 };
 
 struct PJRT_Client {
-  systole::runtime::Client* runtime = nullptr;  // lives until exit
+  std::unique_ptr<systole::plugin::AsyncClient> runtime;
   std::string platform_version;
   std::vector<std::unique_ptr<PJRT_Device>> owned;
   std::vector<PJRT_Device*> devices;  // by id
@@ -191,8 +192,10 @@ PJRT_Buffer* make_buffer(PJRT_Client* client, PJRT_Device* device, TensorType ty
                          std::shared_ptr<runtime::Buffer> array, int slice = -1);
 // Returns the array of a buffer. Errors: FAILED_PRECONDITION for a deleted buffer.
 std::shared_ptr<runtime::Buffer> array_of(const PJRT_Buffer& buffer);
-// Returns the elements of a buffer whose array is ready, without a copy. Errors: the array's.
+// Waits, and returns the elements of a buffer without a copy. Errors: the array's.
 Tensor elements_of(const PJRT_Buffer& buffer);
+// Returns those of an array that is ready, or of its slice, as a tensor of this type.
+Tensor elements_of(const runtime::Buffer& array, int slice, const TensorType& type);
 
 // Compiles a program. Errors: those of reading the program and of Client::compile().
 struct Compiled {

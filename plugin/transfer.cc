@@ -124,7 +124,18 @@ Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
   return tensor;
 }
 
-void copy_to_host(const PJRT_Buffer_ToHostBuffer_Args& a) {
+// Copies `elements` to the host's memory, whose axes lie as `strides` in bytes say.
+void copy_to(void* target, const Tensor& elements, std::vector<int64_t> strides) {
+  const TensorType& type = elements.type();
+  if (elements.byte_size() == 0) return;
+  if (strides != row_major_strides(type)) {
+    return StridedCopy(type, std::move(strides)).from_rows(elements.raw(), target);
+  }
+  std::memcpy(target, elements.raw(), static_cast<size_t>(elements.byte_size()));
+}
+
+// Copies the elements when they are there, perhaps after the call.
+runtime::Event copy_to_host(const PJRT_Buffer_ToHostBuffer_Args& a) {
   constexpr std::string_view kFunction = "PJRT_Buffer_ToHostBuffer";
   const TensorType& type = a.src->type;
   const auto size = static_cast<size_t>(type.byte_size());
@@ -132,15 +143,25 @@ void copy_to_host(const PJRT_Buffer_ToHostBuffer_Args& a) {
     throw invalid_argument("{}: dst_size of {}, got {}, expected {}", kFunction, type, a.dst_size,
                            size);
   }
-  const Tensor elements = elements_of(*a.src);
-  if (size == 0) return;
-  if (a.host_layout != nullptr) {
-    std::vector<int64_t> strides = strides_of(kFunction, *a.host_layout, type);
-    if (strides != row_major_strides(type)) {
-      return StridedCopy(type, std::move(strides)).from_rows(elements.raw(), a.dst);
-    }
+  std::vector<int64_t> strides = a.host_layout != nullptr
+                                     ? strides_of(kFunction, *a.host_layout, type)
+                                     : row_major_strides(type);
+  const std::shared_ptr<runtime::Buffer> array = array_of(*a.src);
+  const runtime::Event ready = array->ready();
+  if (ready.ready()) {
+    if (ready.error() != nullptr) return ready;
+    copy_to(a.dst, elements_of(*array, a.src->slice, type), std::move(strides));
+    return {};
   }
-  std::memcpy(a.dst, elements.raw(), size);
+  auto promise = std::make_shared<runtime::Promise>();
+  runtime::Event copied = promise->event();
+  ready.then([array, promise, strides = std::move(strides), target = a.dst, slice = a.src->slice,
+              type](const Error* error) {
+    if (error != nullptr) return promise->fail(*error);
+    copy_to(target, elements_of(*array, slice, type), strides);
+    promise->set();
+  });
+  return copied;
 }
 
 // Runs a copy that ends inside the call, whose errors are the event's. Errors: INVALID_ARGUMENT and
@@ -197,7 +218,7 @@ PJRT_Error* buffer_to_host_buffer(PJRT_Buffer_ToHostBuffer_Args* args) {
       a.dst_size = static_cast<size_t>(a.src->type.byte_size());
       return;
     }
-    a.event = event_of([&] { copy_to_host(a); });
+    a.event = make_event(copy_to_host(a));
   });
 }
 

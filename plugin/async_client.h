@@ -1,0 +1,39 @@
+// A client whose launches return before the programs end.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "plugin/launch_queue.h"
+#include "systole/runtime/client.h"
+
+namespace systole::plugin {
+
+// Runs the programs of `inner`, a client whose calls return when their work has ended, in the order
+// of the calls, on one thread. Two kinds of programs run in the call if no launch is under way:
+// those that took less time than a thread needs to take over, and those that call functions of the
+// host, which may need a lock that a waiting caller holds (Python's). Launches by functions of the
+// host, on the thread of the programs, run in the call, too. Thread-safe.
+class AsyncClient final : public runtime::Client {
+ public:
+  // `inner` lives longer.
+  explicit AsyncClient(runtime::Client& inner) : inner_(inner) {}
+
+  std::string_view platform() const override { return inner_.platform(); }
+  std::span<const runtime::Device> devices() const override { return inner_.devices(); }
+  int process_index() const override { return inner_.process_index(); }
+  std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
+                                               const runtime::CompileOptions& options) override;
+  std::unique_ptr<runtime::Buffer> buffer_from_host(Tensor tensor,
+                                                    const runtime::BufferOptions& options) override;
+  runtime::MemoryStats memory_stats(int device_id) const override {
+    return inner_.memory_stats(device_id);
+  }
+
+ private:
+  runtime::Client& inner_;
+  std::shared_ptr<LaunchQueue> queue_ = std::make_shared<LaunchQueue>();
+};
+
+}  // namespace systole::plugin
