@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 #include "systole/hlo/semantics/index.h"
@@ -58,6 +59,7 @@ extern const OpSemantics all_gather_semantics{
                 R"(%r = "stablehlo.all_gather"(%a) {all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .replicas = AcrossReplicas::one_per_group,
-    .vectorize = replicas::vectorize_all_gather};
+    .vectorize = replicas::vectorize_all_gather,
+    .shard = spmd::shard_all_gather};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 
@@ -42,6 +43,7 @@ extern const OpSemantics all_reduce_semantics{
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .replicas = AcrossReplicas::one_per_group,
-    .vectorize = replicas::vectorize_all_reduce};
+    .vectorize = replicas::vectorize_all_reduce,
+    .shard = spmd::shard_collective};
 
 }  // namespace systole::hlo::ops

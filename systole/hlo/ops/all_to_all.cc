@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 #include "systole/hlo/semantics/index.h"
@@ -80,6 +81,7 @@ extern const OpSemantics all_to_all_semantics{
             .body =
                 R"(%r = "stablehlo.all_to_all"(%a) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
-    .vectorize = replicas::vectorize_all_to_all};
+    .vectorize = replicas::vectorize_all_to_all,
+    .shard = spmd::shard_all_to_all};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/batch_norm.h"
 
 namespace systole::hlo::ops {
@@ -31,6 +32,7 @@ extern const OpSemantics batch_norm_inference_semantics{
             .results = "tensor<4x2x$T>",
             .body =
                 R"(%r = "stablehlo.batch_norm_inference"(%a, %s, %o, %m, %v) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>, tensor<2x$T>) -> tensor<4x2x$T>)"},
-    .quantized = OpQuantization{.form = QuantizedForm::real}};
+    .quantized = OpQuantization{.form = QuantizedForm::real},
+    .shard = spmd::shard_batch_norm};
 
 }  // namespace systole::hlo::ops

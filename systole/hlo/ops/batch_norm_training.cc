@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/batch_norm.h"
 
 namespace systole::hlo::ops {
@@ -35,6 +36,7 @@ extern const OpSemantics batch_norm_training_semantics{
             .results = "tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>",
             .body =
                 R"(%r:3 = "stablehlo.batch_norm_training"(%a, %s, %o) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>) -> (tensor<4x2x$T>, tensor<2x$T>, tensor<2x$T>))"},
-    .quantized = OpQuantization{.form = QuantizedForm::real}};
+    .quantized = OpQuantization{.form = QuantizedForm::real},
+    .shard = spmd::shard_batch_norm};
 
 }  // namespace systole::hlo::ops

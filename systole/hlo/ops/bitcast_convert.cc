@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/elementwise.h"
@@ -83,6 +84,7 @@ extern const OpSemantics bitcast_convert_semantics{
             .results = "tensor<4x$T>",
             .body = R"(%r = "stablehlo.bitcast_convert"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
-    .vectorize = replicas::vectorize_same_attrs};
+    .vectorize = replicas::vectorize_same_attrs,
+    .shard = spmd::shard_bitcast_convert};
 
 }  // namespace systole::hlo::ops

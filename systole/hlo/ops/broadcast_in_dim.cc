@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -56,6 +57,7 @@ extern const OpSemantics broadcast_in_dim_semantics{
                 R"(%r = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<4x$T>) -> tensor<3x4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
     .moves_elements = true,
-    .vectorize = replicas::vectorize_broadcast_in_dim};
+    .vectorize = replicas::vectorize_broadcast_in_dim,
+    .shard = spmd::shard_broadcast_in_dim};
 
 }  // namespace systole::hlo::ops

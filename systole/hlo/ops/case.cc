@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
@@ -42,6 +43,7 @@ extern const OpSemantics case_semantics{
   "stablehlo.return"(%a) : (tensor<4x$T>) -> ()
 }) : (tensor<i32>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
-    .vectorize = replicas::vectorize_branches};
+    .vectorize = replicas::vectorize_branches,
+    .shard = spmd::shard_branches};
 
 }  // namespace systole::hlo::ops

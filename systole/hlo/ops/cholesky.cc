@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
@@ -95,6 +96,7 @@ extern const OpSemantics cholesky_semantics{
             .body =
                 R"(%r = "stablehlo.cholesky"(%a) {lower = true} : (tensor<2x2x$T>) -> tensor<2x2x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::real},
-    .vectorize = replicas::vectorize_same_attrs};
+    .vectorize = replicas::vectorize_same_attrs,
+    .shard = spmd::shard_cholesky};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 
@@ -37,6 +38,7 @@ extern const OpSemantics collective_broadcast_semantics{
                 R"(%r = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .replicas = AcrossReplicas::one_per_group,
-    .vectorize = replicas::vectorize_collective_broadcast};
+    .vectorize = replicas::vectorize_collective_broadcast,
+    .shard = spmd::shard_collective};
 
 }  // namespace systole::hlo::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 
@@ -48,6 +49,7 @@ extern const OpSemantics collective_permute_semantics{
             .body =
                 R"(%r = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<0> : tensor<1x2xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
-    .vectorize = replicas::vectorize_collective_permute};
+    .vectorize = replicas::vectorize_collective_permute,
+    .shard = spmd::shard_collective};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 
@@ -43,6 +44,7 @@ extern const OpSemantics collective_reduce_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
-    .vectorize = replicas::vectorize_collective_reduce};
+    .vectorize = replicas::vectorize_collective_reduce,
+    .shard = spmd::shard_collective};
 
 }  // namespace systole::hlo::ops

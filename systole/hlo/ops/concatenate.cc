@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -45,6 +46,7 @@ extern const OpSemantics concatenate_semantics{
                 R"(%r = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<4x$T>, tensor<4x$T>) -> tensor<8x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .moves_elements = true,
-    .vectorize = replicas::vectorize_concatenate};
+    .vectorize = replicas::vectorize_concatenate,
+    .shard = spmd::shard_concatenate};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -28,6 +29,7 @@ extern const OpSemantics constant_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.constant"() {value = dense<$1> : tensor<4x$T>} : () -> tensor<4x$T>)"},
-    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true}};
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
+    .shard = spmd::shard_constant};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/matmul.h"
 #include "systole/hlo/semantics/window.h"
@@ -239,6 +240,7 @@ extern const OpSemantics convolution_semantics{
                 R"(%r = "stablehlo.convolution"(%a, %k) {dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x2x$T>, tensor<2x2x2x3x$T>) -> tensor<1x3x3x3x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::products, .per_axis = true},
     .vectorize = replicas::vectorize_convolution,
-    .sum_over_replicas = replicas::sum_convolution};
+    .sum_over_replicas = replicas::sum_convolution,
+    .shard = spmd::shard_convolution};
 
 }  // namespace systole::hlo::ops

@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/placement.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -41,6 +42,7 @@ extern const OpSemantics custom_call_semantics{
             .body =
                 R"(%r = "stablehlo.custom_call"(%a) {call_target_name = "f"} : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
-    .replicas = AcrossReplicas::by_operands};
+    .replicas = AcrossReplicas::by_operands,
+    .shard = spmd::shard_custom_call};
 
 }  // namespace systole::hlo::ops

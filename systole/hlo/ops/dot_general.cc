@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -177,6 +178,7 @@ extern const OpSemantics dot_general_semantics{
                 R"(%r = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>} : (tensor<2x3x$T>, tensor<3x4x$T>) -> tensor<2x4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::products, .per_axis = true},
     .vectorize = replicas::vectorize_dot_general,
-    .sum_over_replicas = replicas::sum_dot_general};
+    .sum_over_replicas = replicas::sum_dot_general,
+    .shard = spmd::shard_dot_general};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
@@ -36,6 +37,7 @@ extern const OpSemantics dynamic_slice_semantics{
             .body =
                 R"(%r = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4x$T>, tensor<i32>) -> tensor<2x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
-    .vectorize = replicas::vectorize_dynamic_slice};
+    .vectorize = replicas::vectorize_dynamic_slice,
+    .shard = spmd::shard_dynamic_slice};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
@@ -38,6 +39,7 @@ extern const OpSemantics dynamic_update_slice_semantics{
             .body =
                 R"(%r = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4x$T>, tensor<2x$T>, tensor<i32>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
-    .vectorize = replicas::vectorize_dynamic_update_slice};
+    .vectorize = replicas::vectorize_dynamic_update_slice,
+    .shard = spmd::shard_dynamic_update_slice};
 
 }  // namespace systole::hlo::ops

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -164,6 +165,7 @@ extern const OpSemantics fft_semantics{
             .results = "tensor<4x$T>",
             .body =
                 R"(%r = "stablehlo.fft"(%a) {fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 4>} : (tensor<4x$T>) -> tensor<4x$T>)"},
-    .vectorize = replicas::vectorize_same_attrs};
+    .vectorize = replicas::vectorize_same_attrs,
+    .shard = spmd::shard_fft};
 
 }  // namespace systole::hlo::ops

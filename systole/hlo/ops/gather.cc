@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 
@@ -145,6 +146,7 @@ extern const OpSemantics gather_semantics{
             .body =
                 R"(%r = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<4x$T>, tensor<3x1xi32>) -> tensor<3x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
-    .vectorize = replicas::vectorize_gather};
+    .vectorize = replicas::vectorize_gather,
+    .shard = spmd::shard_gather};
 
 }  // namespace systole::hlo::ops

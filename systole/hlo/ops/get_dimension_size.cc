@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/checks.h"
 
 namespace systole::hlo::ops {
@@ -28,6 +29,7 @@ extern const OpSemantics get_dimension_size_semantics{
             .results = "tensor<i32>",
             .body =
                 R"(%r = "stablehlo.get_dimension_size"(%a) {dimension = 0 : i64} : (tensor<4x$T>) -> tensor<i32>)"},
-    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true}};
+    .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
+    .shard = spmd::shard_get_dimension_size};
 
 }  // namespace systole::hlo::ops

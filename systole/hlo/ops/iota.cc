@@ -1,5 +1,6 @@
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::ops {
@@ -43,6 +44,7 @@ extern const OpSemantics iota_semantics{
         OpExample{
             .results = "tensor<4x$T>",
             .body = R"(%r = "stablehlo.iota"() {iota_dimension = 0 : i64} : () -> tensor<4x$T>)"},
-    .quantized = OpQuantization{.form = QuantizedForm::real}};
+    .quantized = OpQuantization{.form = QuantizedForm::real},
+    .shard = spmd::shard_iota};
 
 }  // namespace systole::hlo::ops

@@ -1,5 +1,6 @@
 #include "systole/base/error.h"
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/lifted_region.h"
@@ -47,6 +48,7 @@ extern const OpSemantics map_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {dimensions = array<i64: 0>} : (tensor<4x$T>, tensor<4x$T>) -> tensor<4x$T>)"},
-    .vectorize = replicas::vectorize_map};
+    .vectorize = replicas::vectorize_map,
+    .shard = spmd::shard_alike};
 
 }  // namespace systole::hlo::ops

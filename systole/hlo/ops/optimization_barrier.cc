@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
@@ -28,6 +29,7 @@ extern const OpSemantics optimization_barrier_semantics{
             .body =
                 R"(%r = "stablehlo.optimization_barrier"(%a) : (tensor<4x$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own},
-    .vectorize = replicas::vectorize_optimization_barrier};
+    .vectorize = replicas::vectorize_optimization_barrier,
+    .shard = spmd::shard_optimization_barrier};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/window.h"
 
@@ -48,6 +49,7 @@ extern const OpSemantics pad_semantics{
                 R"(%r = "stablehlo.pad"(%a, %b) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 1>} : (tensor<4x$T>, tensor<$T>) -> tensor<9x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .moves_elements = true,
-    .vectorize = replicas::vectorize_pad};
+    .vectorize = replicas::vectorize_pad,
+    .shard = spmd::shard_pad};
 
 }  // namespace systole::hlo::ops

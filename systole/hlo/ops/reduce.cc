@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/reducer.h"
@@ -53,6 +54,7 @@ extern const OpSemantics reduce_semantics{
 }) {dimensions = array<i64: 0>} : (tensor<4x$T>, tensor<$T>) -> tensor<$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own},
     .vectorize = replicas::vectorize_reduce,
-    .sum_over_replicas = replicas::sum_reduce};
+    .sum_over_replicas = replicas::sum_reduce,
+    .shard = spmd::shard_reduce};
 
 }  // namespace systole::hlo::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/collective.h"
 
@@ -63,6 +64,7 @@ extern const OpSemantics reduce_scatter_semantics{
   %z = "stablehlo.add"(%x, %y) : (tensor<$T>, tensor<$T>) -> tensor<$T>
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {scatter_dimension = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x$T>) -> tensor<4x$T>)"},
-    .vectorize = replicas::vectorize_reduce_scatter};
+    .vectorize = replicas::vectorize_reduce_scatter,
+    .shard = spmd::shard_reduce_scatter};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
@@ -63,6 +64,7 @@ extern const OpSemantics reduce_window_semantics{
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {window_dimensions = array<i64: 2>} : (tensor<4x$T>, tensor<$T>) -> tensor<3x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own},
-    .vectorize = replicas::vectorize_reduce_window};
+    .vectorize = replicas::vectorize_reduce_window,
+    .shard = spmd::shard_reduce_window};
 
 }  // namespace systole::hlo::ops

@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 
@@ -33,6 +34,7 @@ extern const OpSemantics reshape_semantics{
     .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
     .moves_elements = true,
     .vectorize = replicas::vectorize_same_attrs,
-    .sum_over_replicas = replicas::sum_linear};
+    .sum_over_replicas = replicas::sum_linear,
+    .shard = spmd::shard_reshape};
 
 }  // namespace systole::hlo::ops

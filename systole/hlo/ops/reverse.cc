@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -33,6 +34,7 @@ extern const OpSemantics reverse_semantics{
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .moves_elements = true,
     .vectorize = replicas::vectorize_reverse,
-    .sum_over_replicas = replicas::sum_linear};
+    .sum_over_replicas = replicas::sum_linear,
+    .shard = spmd::shard_reverse};
 
 }  // namespace systole::hlo::ops

@@ -3,6 +3,7 @@
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
 #include "systole/base/random.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/evaluator.h"
 
@@ -104,6 +105,7 @@ extern const OpSemantics rng_semantics{
             .body =
                 R"(%s = "stablehlo.constant"() {value = dense<4> : tensor<1xi64>} : () -> tensor<1xi64>
 %r = "stablehlo.rng"(%a, %b, %s) {rng_distribution = #stablehlo<rng_distribution UNIFORM>} : (tensor<$T>, tensor<$T>, tensor<1xi64>) -> tensor<4x$T>)"},
-    .replicas = AcrossReplicas::apart};
+    .replicas = AcrossReplicas::apart,
+    .shard = spmd::shard_rng};
 
 }  // namespace systole::hlo::ops

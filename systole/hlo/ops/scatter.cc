@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/dynamic_start.h"
 #include "systole/hlo/semantics/lifted_region.h"
@@ -275,6 +276,7 @@ extern const OpSemantics scatter_semantics{
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<4x$T>, tensor<3x1xi32>, tensor<3x$T>) -> tensor<4x$T>)"},
     .vectorize = replicas::vectorize_scatter,
-    .sum_over_replicas = replicas::sum_scatter};
+    .sum_over_replicas = replicas::sum_scatter,
+    .shard = spmd::shard_scatter};
 
 }  // namespace systole::hlo::ops

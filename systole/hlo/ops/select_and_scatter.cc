@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/comparator.h"
 #include "systole/hlo/semantics/lifted_region.h"
@@ -161,6 +162,7 @@ extern const OpSemantics select_and_scatter_semantics{
   "stablehlo.return"(%z) : (tensor<$T>) -> ()
 }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4x$T>, tensor<2x$T>, tensor<$T>) -> tensor<4x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::own},
-    .vectorize = replicas::vectorize_select_and_scatter};
+    .vectorize = replicas::vectorize_select_and_scatter,
+    .shard = spmd::shard_select_and_scatter};
 
 }  // namespace systole::hlo::ops

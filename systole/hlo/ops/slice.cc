@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -56,6 +57,7 @@ extern const OpSemantics slice_semantics{
     .quantized = OpQuantization{.form = QuantizedForm::moves},
     .moves_elements = true,
     .vectorize = replicas::vectorize_slice,
-    .sum_over_replicas = replicas::sum_linear};
+    .sum_over_replicas = replicas::sum_linear,
+    .shard = spmd::shard_slice};
 
 }  // namespace systole::hlo::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/comparator.h"
@@ -204,6 +205,7 @@ extern const OpSemantics sort_semantics{.infer = infer_sort,
   %z = "stablehlo.compare"(%x, %y) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<$T>, tensor<$T>) -> tensor<i1>
   "stablehlo.return"(%z) : (tensor<i1>) -> ()
 }) {dimension = 0 : i64, is_stable = true} : (tensor<4x$T>) -> tensor<4x$T>)"},
-                                        .vectorize = replicas::vectorize_sort};
+                                        .vectorize = replicas::vectorize_sort,
+                                        .shard = spmd::shard_sort};
 
 }  // namespace systole::hlo::ops

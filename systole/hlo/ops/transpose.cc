@@ -1,3 +1,4 @@
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
@@ -39,6 +40,7 @@ extern const OpSemantics transpose_semantics{
     .quantized = OpQuantization{.form = QuantizedForm::moves, .per_axis = true},
     .moves_elements = true,
     .vectorize = replicas::vectorize_transpose,
-    .sum_over_replicas = replicas::sum_linear};
+    .sum_over_replicas = replicas::sum_linear,
+    .shard = spmd::shard_transpose};
 
 }  // namespace systole::hlo::ops

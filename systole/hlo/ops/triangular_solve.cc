@@ -1,6 +1,7 @@
 #include <complex>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/conjugate.h"
@@ -105,6 +106,7 @@ extern const OpSemantics triangular_solve_semantics{
             .body =
                 R"(%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2x$T>, tensor<2x3x$T>) -> tensor<2x3x$T>)"},
     .quantized = OpQuantization{.form = QuantizedForm::real},
-    .vectorize = replicas::vectorize_same_attrs};
+    .vectorize = replicas::vectorize_same_attrs,
+    .shard = spmd::shard_triangular_solve};
 
 }  // namespace systole::hlo::ops

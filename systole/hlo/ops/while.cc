@@ -1,4 +1,5 @@
 #include "systole/hlo/ir/signature.h"
+#include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/op_semantics.h"
@@ -43,6 +44,7 @@ extern const OpSemantics while_semantics{
   "stablehlo.return"(%z, %y) : (tensor<i1>, tensor<4x$T>) -> ()
 }) : (tensor<i1>, tensor<4x$T>) -> (tensor<i1>, tensor<4x$T>))"},
     .quantized = OpQuantization{.form = QuantizedForm::own, .per_axis = true},
-    .vectorize = replicas::vectorize_while};
+    .vectorize = replicas::vectorize_while,
+    .shard = spmd::shard_while};
 
 }  // namespace systole::hlo::ops

@@ -1,4 +1,5 @@
-// The meaning of an opcode: its result types, its value, its text form and its rules for replicas.
+// The meaning of an opcode: its result types, its value, its text form and its rules for several
+// devices.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ namespace systole::hlo {
 class Evaluator;
 namespace replicas {
 class Vectorizer;
+}
+namespace spmd {
+struct ShardingRule;
 }
 
 // The smallest program that uses an opcode, as a template: $T stands for the element type, $R for
@@ -60,6 +64,9 @@ using VectorizeRule = std::vector<Value> (*)(replicas::Vectorizer&, Instruction&
 // cheaper than adding up the results.
 using SumRule = std::optional<Value> (*)(replicas::Vectorizer&, Instruction&);
 
+// Returns how the axes of an instruction can be split over devices; see passes/partition.
+using ShardRule = spmd::ShardingRule (*)(const Instruction&);
+
 // Everything about an opcode besides its row in opcodes.def. hlo/ops/<opcode>.cc defines
 // `extern const OpSemantics <opcode>_semantics`.
 struct OpSemantics {
@@ -86,6 +93,9 @@ struct OpSemantics {
   // Elementwise opcodes need no rule.
   VectorizeRule vectorize = nullptr;
   SumRule sum_over_replicas = nullptr;
+  // Without it, elementwise opcodes split all operands and the result alike, and of others each
+  // device computes the whole.
+  ShardRule shard = nullptr;
 };
 
 struct NamedSemantics {

@@ -1,0 +1,745 @@
+// Programs that several devices share give the results of the whole program.
+#include "systole/hlo/passes/partition/partition.h"
+
+#include <gmock/gmock.h>
+
+#include "systole/base/random.h"
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/index.h"
+#include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/testing/random_module.h"
+#include "systole/stablehlo/text/text.h"
+
+namespace systole::hlo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Returns a device's part of the array.
+Tensor shard_of(const Tensor& whole, const Sharding& sharding, int64_t device) {
+  const Shape shape = sharding.local_shape(whole.shape());
+  const std::vector<int64_t> place = sharding.shard_of(device);
+  StridedView from = view_of(whole.shape());
+  for (int d = 0; d < shape.rank(); ++d) from.offset += place[d] * shape[d] * from.strides[d];
+  Tensor part(whole.dtype(), shape);
+  if (part.num_elements() > 0) copy_strided(part, view_of(shape), whole, from, shape.dims());
+  return part;
+}
+
+// Runs the partitioned program with parts of `arguments`. Returns "" if each device has its part of
+// `expected`, otherwise the first difference.
+std::string device_difference(const PartitionedModule& partitioned, int num_devices,
+                              const std::vector<Tensor>& arguments,
+                              const std::vector<Tensor>& expected,
+                              const std::vector<double>& tolerances = {}) {
+  std::vector<std::vector<Tensor>> parts(static_cast<size_t>(num_devices));
+  for (int64_t device = 0; device < num_devices; ++device) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      parts[device].push_back(shard_of(arguments[i], partitioned.parameters[i], device));
+    }
+  }
+  const auto results =
+      evaluate_parallel(partitioned.module->entry(), {.num_partitions = num_devices}, parts);
+  for (int64_t device = 0; device < num_devices; ++device) {
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Tensor wanted = shard_of(expected[i], partitioned.results[i], device);
+      const double tolerance = tolerances.empty() ? 1e-4 : tolerances[i];
+      const std::string text = difference(results[device][i], wanted, tolerance);
+      if (!text.empty()) return fmt::format("device {}, result {}: {}", device, i, text);
+    }
+  }
+  return "";
+}
+
+// Partitions and runs a program, and compares it with `whole`, by default the program itself, which
+// one device can run if it has no manual computation.
+std::string partition_difference(const Module& module, int num_devices, uint64_t seed,
+                                 const Module* whole = nullptr,
+                                 const std::vector<double>& tolerances = {}) {
+  if (whole == nullptr) whole = &module;
+  const std::vector<Tensor> arguments = random_arguments(*whole, seed);
+  const std::vector<Tensor> expected = Evaluator().run(whole->entry(), arguments);
+  const PartitionedModule partitioned = partition(module, num_devices);
+  verify(*partitioned.module);
+  const std::string text =
+      device_difference(partitioned, num_devices, arguments, expected, tolerances);
+  return text.empty() ? "" : text + "\n" + print(*partitioned.module);
+}
+
+// -- Ops: each of their axes split, in operands and results
+
+struct OpProgram {
+  std::string name;
+  std::vector<std::string> parameters;  // "4x8xf32"
+  std::vector<std::string> results;
+  std::string body;  // results are %r or %r#0, %r#1
+};
+
+std::string tensor(const std::string& type) { return "tensor<" + type + ">"; }
+
+// Returns the sizes in "4x8xf32".
+std::vector<int64_t> sizes_in(const std::string& type) {
+  std::vector<int64_t> sizes;
+  for (size_t at = 0; at < type.size() && std::isdigit(type[at]) != 0;
+       at = type.find('x', at) + 1) {
+    sizes.push_back(std::stoll(type.substr(at)));
+  }
+  return sizes;
+}
+
+// A random sharding over axes x, y, z of 2 devices each, of axes that are even enough.
+std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes) {
+  std::vector<std::string> axes = {"\"x\"", "\"y\"", "\"z\""};
+  std::string text;
+  for (int64_t size : sizes) {
+    std::string dim;
+    while (!axes.empty() && size > 0 && size % 2 == 0 && random.next_below(5) < 2) {
+      const size_t k = random.next_below(axes.size());
+      dim += (dim.empty() ? "" : ", ") + axes[k];
+      axes.erase(axes.begin() + static_cast<int64_t>(k));
+      size /= 2;
+    }
+    if (random.next_below(2) == 0) dim += dim.empty() ? "?" : ", ?";
+    text += (text.empty() ? "{" : ", {") + dim + "}";
+  }
+  return "#sdy.sharding<@mesh, [" + text + "]>";
+}
+
+std::string mesh_of(int num_devices) {
+  return fmt::format("<[\"x\"={}, \"y\"=2, \"z\"={}]>", num_devices >= 8 ? num_devices / 4 : 1,
+                     num_devices >= 4 ? 2 : 1);
+}
+
+std::string program_text(const OpProgram& row, int num_devices, uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::string text =
+      "module {\n  sdy.mesh @mesh = " + mesh_of(num_devices) + "\n  func.func @main(";
+  const auto sharding = [&](const std::string& type) {
+    if (random.next_below(4) == 0) return std::string();
+    return " {sdy.sharding = " + random_sharding(random, sizes_in(type)) + "}";
+  };
+  for (size_t i = 0; i < row.parameters.size(); ++i) {
+    text += fmt::format("{}%{}: {}{}", i == 0 ? "" : ", ", static_cast<char>('a' + i),
+                        tensor(row.parameters[i]), sharding(row.parameters[i]));
+  }
+  text += ") -> (";
+  std::string returned;
+  std::string types;
+  for (size_t i = 0; i < row.results.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + tensor(row.results[i]) + sharding(row.results[i]);
+    returned += (i == 0 ? "%r" : ", %r");
+    if (row.results.size() > 1) returned += fmt::format("#{}", i);
+    types += (i == 0 ? "" : ", ") + tensor(row.results[i]);
+  }
+  return text + ") {\n" + row.body + "\n    return " + returned + " : " + types + "\n  }\n}\n";
+}
+
+const OpProgram kOps[] = {
+    {"add", {"4x8xf32", "4x8xf32"}, {"4x8xf32"}, "%r = stablehlo.add %a, %b : tensor<4x8xf32>"},
+    {"clamp",
+     {"f32", "4x8xf32", "f32"},
+     {"4x8xf32"},
+     "%r = stablehlo.clamp %a, %b, %c : (tensor<f32>, tensor<4x8xf32>, tensor<f32>) -> "
+     "tensor<4x8xf32>"},
+    {"dot",
+     {"4x8xf32", "8x16xf32"},
+     {"4x16xf32"},
+     "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, "
+     "tensor<8x16xf32>) -> tensor<4x16xf32>"},
+    {"batched_dot",
+     {"8x4x2xf32", "2x8x6xf32"},
+     {"8x4x6xf32"},
+     "%r = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2] x [0] : "
+     "(tensor<8x4x2xf32>, tensor<2x8x6xf32>) -> tensor<8x4x6xf32>"},
+    {"two_layers",
+     {"8x4xf32", "4x8xf32", "8x2xf32"},
+     {"8x2xf32"},
+     "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x4xf32>, "
+     "tensor<4x8xf32>) -> tensor<8x8xf32>\n"
+     "%1 = stablehlo.tanh %0 : tensor<8x8xf32>\n"
+     "%r = stablehlo.dot_general %1, %c, contracting_dims = [1] x [0] : (tensor<8x8xf32>, "
+     "tensor<8x2xf32>) -> tensor<8x2xf32>"},
+    {"convolution",
+     {"4x6x6x4xf32", "3x3x4x8xf32"},
+     {"4x6x6x8xf32"},
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+     "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : "
+     "i64} : (tensor<4x6x6x4xf32>, tensor<3x3x4x8xf32>) -> tensor<4x6x6x8xf32>"},
+    {"grouped_convolution",
+     {"2x4x8xf32", "3x2x16xf32"},
+     {"2x2x16xf32"},
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} "
+     "{batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x4x8xf32>, "
+     "tensor<3x2x16xf32>) -> tensor<2x2x16xf32>"},
+    {"batch_grouped_convolution",
+     {"8x4x2xf32", "3x2x8xf32"},
+     {"2x2x8xf32"},
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} "
+     "{batch_group_count = 4 : i64, feature_group_count = 1 : i64} : (tensor<8x4x2xf32>, "
+     "tensor<3x2x8xf32>) -> tensor<2x2x8xf32>"},
+    {"broadcast",
+     {"1x8xf32"},
+     {"4x2x8xf32"},
+     "%r = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<1x8xf32>) -> tensor<4x2x8xf32>"},
+    {"transpose",
+     {"2x4x8xf32"},
+     {"8x2x4xf32"},
+     "%r = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<2x4x8xf32>) -> tensor<8x2x4xf32>"},
+    {"merge",
+     {"2x4x8xf32"},
+     {"8x8xf32"},
+     "%r = stablehlo.reshape %a : (tensor<2x4x8xf32>) -> tensor<8x8xf32>"},
+    {"divide_axis",
+     {"16x3xf32"},
+     {"4x4x3xf32"},
+     "%r = stablehlo.reshape %a : (tensor<16x3xf32>) -> tensor<4x4x3xf32>"},
+    {"uneven_reshape",
+     {"6x4x2xf32"},
+     {"4x6x2xf32"},
+     "%r = stablehlo.reshape %a : (tensor<6x4x2xf32>) -> tensor<4x6x2xf32>"},
+    {"slice",
+     {"8x4xf32"},
+     {"3x4xf32"},
+     "%r = stablehlo.slice %a [1:7:2, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>"},
+    {"pad",
+     {"8x4xf32", "f32"},
+     {"8x10xf32"},
+     "%r = stablehlo.pad %a, %b, low = [0, 2], high = [0, 1], interior = [0, 1] : "
+     "(tensor<8x4xf32>, tensor<f32>) -> tensor<8x10xf32>"},
+    {"concatenate",
+     {"8x4xf32", "8x2xf32"},
+     {"8x6xf32"},
+     "%r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<8x4xf32>, tensor<8x2xf32>) -> "
+     "tensor<8x6xf32>"},
+    {"reverse",
+     {"8x4xf32"},
+     {"8x4xf32"},
+     "%r = stablehlo.reverse %a, dims = [1] : tensor<8x4xf32>"},
+    {"dynamic_slice",
+     {"8x4xf32", "i32", "i32"},
+     {"2x4xf32"},
+     "%r = stablehlo.dynamic_slice %a, %b, %c, sizes = [2, 4] : (tensor<8x4xf32>, tensor<i32>, "
+     "tensor<i32>) -> tensor<2x4xf32>"},
+    {"dynamic_update_slice",
+     {"8x4xf32", "2x4xf32", "i32", "i32"},
+     {"8x4xf32"},
+     "%r = stablehlo.dynamic_update_slice %a, %b, %c, %d : (tensor<8x4xf32>, tensor<2x4xf32>, "
+     "tensor<i32>, tensor<i32>) -> tensor<8x4xf32>"},
+    {"iota",
+     {"8x4xf32"},
+     {"8x4xf32"},
+     "%0 = stablehlo.iota dim = 0 : tensor<8x4xf32>\n%r = stablehlo.add %0, %a : tensor<8x4xf32>"},
+    {"constant",
+     {"4x2xf32"},
+     {"4x2xf32"},
+     "%0 = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : "
+     "tensor<4x2xf32>\n%r = stablehlo.multiply %0, %a : tensor<4x2xf32>"},
+    {"splat",
+     {"4x2xf32"},
+     {"4x2xf32"},
+     "%0 = stablehlo.constant dense<2.5> : tensor<4x2xf32>\n%r = stablehlo.multiply %0, %a : "
+     "tensor<4x2xf32>"},
+    {"reduce",
+     {"8x4x2xf32", "f32"},
+     {"4xf32"},
+     "%r = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0, 2] : "
+     "(tensor<8x4x2xf32>, tensor<f32>) -> tensor<4xf32>"},
+    {"reduce_maximum",
+     {"8x4xf32", "f32"},
+     {"4xf32"},
+     "%r = stablehlo.reduce(%a init: %b) applies stablehlo.maximum across dimensions = [0] : "
+     "(tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>"},
+    {"reduce_by_two_ops",
+     {"8x4xf32", "f32"},
+     {"8xf32"},
+     R"(%r = "stablehlo.reduce"(%a, %b) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.add %x, %y : tensor<f32>
+  %t = stablehlo.tanh %s : tensor<f32>
+  stablehlo.return %t : tensor<f32>
+}) {dimensions = array<i64: 1>} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>)"},
+    {"argmax",
+     {"8x4xf32", "8x4xi32"},
+     {"8xf32", "8xi32"},
+     R"(%i = stablehlo.constant dense<-1.0e+9> : tensor<f32>
+%j = stablehlo.constant dense<0> : tensor<i32>
+%r:2 = "stablehlo.reduce"(%a, %b, %i, %j) ({
+^bb0(%x: tensor<f32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<i32>):
+  %s = stablehlo.compare GT, %x, %u : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %t = stablehlo.select %s, %x, %u : tensor<i1>, tensor<f32>
+  %w = stablehlo.select %s, %y, %v : tensor<i1>, tensor<i32>
+  stablehlo.return %t, %w : tensor<f32>, tensor<i32>
+}) {dimensions = array<i64: 1>} : (tensor<8x4xf32>, tensor<8x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>))"},
+    {"reduce_window",
+     {"8x4xf32", "f32"},
+     {"8x2xf32"},
+     R"(%r = "stablehlo.reduce_window"(%a, %b) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.add %x, %y : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x2xf32>)"},
+    {"select_and_scatter",
+     {"8x4xf32", "8x2xf32", "f32"},
+     {"8x4xf32"},
+     R"(%r = "stablehlo.select_and_scatter"(%a, %b, %c) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %s : tensor<i1>
+}, {
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.add %x, %y : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>} : (tensor<8x4xf32>, tensor<8x2xf32>, tensor<f32>) -> tensor<8x4xf32>)"},
+    {"sort",
+     {"8x4xf32", "8x4xi32"},
+     {"8x4xf32", "8x4xi32"},
+     R"(%r:2 = "stablehlo.sort"(%a, %b) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>, %u: tensor<i32>, %v: tensor<i32>):
+  %s = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %s : tensor<i1>
+}) {dimension = 1 : i64, is_stable = true} : (tensor<8x4xf32>, tensor<8x4xi32>) -> (tensor<8x4xf32>, tensor<8x4xi32>))"},
+    {"gather_rows",
+     {"8x4xf32", "2x2x1xi32"},
+     {"2x2x4xf32"},
+     R"(%r = "stablehlo.gather"(%a, %b) {dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 4>} : (tensor<8x4xf32>, tensor<2x2x1xi32>) -> tensor<2x2x4xf32>)"},
+    {"batched_gather",
+     {"4x8x2xf32", "4x6x1xi32"},
+     {"4x6x2xf32"},
+     R"(%r = "stablehlo.gather"(%a, %b) {dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 2>} : (tensor<4x8x2xf32>, tensor<4x6x1xi32>) -> tensor<4x6x2xf32>)"},
+    {"scatter_add",
+     {"8x4xf32", "6x1xi32", "6x4xf32"},
+     {"8x4xf32"},
+     R"(%r = "stablehlo.scatter"(%a, %b, %c) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.add %x, %y : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x4xf32>, tensor<6x1xi32>, tensor<6x4xf32>) -> tensor<8x4xf32>)"},
+    {"batched_scatter",
+     {"4x8xf32", "4x6x1xi32", "4x6xf32"},
+     {"4x8xf32"},
+     R"(%r = "stablehlo.scatter"(%a, %b, %c) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  stablehlo.return %y : tensor<f32>
+}) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>} : (tensor<4x8xf32>, tensor<4x6x1xi32>, tensor<4x6xf32>) -> tensor<4x8xf32>)"},
+    {"batch_norm_inference",
+     {"4x2x8xf32", "8xf32", "8xf32", "8xf32"},
+     {"4x2x8xf32"},
+     "%0 = stablehlo.multiply %d, %d : tensor<8xf32>\n"
+     R"(%r = "stablehlo.batch_norm_inference"(%a, %b, %c, %d, %0) {epsilon = 0.1 : f32, feature_index = 2 : i64} : (tensor<4x2x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x2x8xf32>)"},
+    {"batch_norm_training",
+     {"4x2x8xf32", "8xf32", "8xf32"},
+     {"4x2x8xf32", "8xf32", "8xf32"},
+     R"(%r:3 = "stablehlo.batch_norm_training"(%a, %b, %c) {epsilon = 0.1 : f32, feature_index = 2 : i64} : (tensor<4x2x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x2x8xf32>, tensor<8xf32>, tensor<8xf32>))"},
+    {"fft",
+     {"4x2x8xcomplex<f32>"},
+     {"4x2x8xcomplex<f32>"},
+     "%r = stablehlo.fft %a, type = FFT, length = [8] : (tensor<4x2x8xcomplex<f32>>) -> "
+     "tensor<4x2x8xcomplex<f32>>"},
+    {"triangular_solve",
+     {"2x4x4xf32", "2x4x8xf32"},
+     {"2x4x8xf32"},
+     R"(%0 = stablehlo.iota dim = 1 : tensor<2x4x4xi32>
+%1 = stablehlo.iota dim = 2 : tensor<2x4x4xi32>
+%2 = stablehlo.compare EQ, %0, %1 : (tensor<2x4x4xi32>, tensor<2x4x4xi32>) -> tensor<2x4x4xi1>
+%3 = stablehlo.constant dense<4.0> : tensor<2x4x4xf32>
+%4 = stablehlo.select %2, %3, %a : tensor<2x4x4xi1>, tensor<2x4x4xf32>
+%r = "stablehlo.triangular_solve"(%4, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x4x4xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>)"},
+    {"cholesky",
+     {"4x2x2xf32"},
+     {"4x2x2xf32"},
+     R"(%0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x2x2xf32>, tensor<4x2x2xf32>) -> tensor<4x2x2xf32>
+%1 = stablehlo.constant dense<[[[9.0, 0.0], [0.0, 9.0]]]> : tensor<1x2x2xf32>
+%2 = stablehlo.broadcast_in_dim %1, dims = [0, 1, 2] : (tensor<1x2x2xf32>) -> tensor<4x2x2xf32>
+%3 = stablehlo.add %0, %2 : tensor<4x2x2xf32>
+%r = stablehlo.cholesky %3, lower = true : tensor<4x2x2xf32>)"},
+    {"bitcast_convert",
+     {"4x2xf32"},
+     {"4x2x2xui16"},
+     "%r = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4x2x2xui16>"},
+    {"map",
+     {"4x8xf32", "4x8xf32"},
+     {"4x8xf32"},
+     R"(%r = "stablehlo.map"(%a, %b) ({
+^bb0(%x: tensor<f32>, %y: tensor<f32>):
+  %s = stablehlo.subtract %x, %y : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {dimensions = array<i64: 0, 1>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>)"},
+    {"rng_bit_generator",
+     {"2xui64"},
+     {"2xui64", "4x8xui32"},
+     R"(%r:2 = "stablehlo.rng_bit_generator"(%a) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x8xui32>))"},
+    {"while",
+     {"i32", "4x8xf32", "4x8xf32"},
+     {"i32", "4x8xf32"},
+     R"(%n = stablehlo.constant dense<3> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%zero = stablehlo.constant dense<0> : tensor<i32>
+%r:2 = stablehlo.while(%i = %zero, %s = %b) : tensor<i32>, tensor<4x8xf32>
+ cond {
+  %0 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+} do {
+  %0 = stablehlo.add %i, %one : tensor<i32>
+  %1 = stablehlo.multiply %s, %c : tensor<4x8xf32>
+  stablehlo.return %0, %1 : tensor<i32>, tensor<4x8xf32>
+})"},
+    {"if",
+     {"i1", "4x8xf32", "8x4xf32"},
+     {"4x8xf32"},
+     R"(%r = "stablehlo.if"(%a) ({
+  %0 = stablehlo.tanh %b : tensor<4x8xf32>
+  stablehlo.return %0 : tensor<4x8xf32>
+}, {
+  %0 = stablehlo.transpose %c, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  stablehlo.return %0 : tensor<4x8xf32>
+}) : (tensor<i1>) -> tensor<4x8xf32>)"},
+    {"optimization_barrier",
+     {"4x8xf32", "4xf32"},
+     {"4x8xf32", "4xf32"},
+     "%r:2 = stablehlo.optimization_barrier %a, %b : tensor<4x8xf32>, tensor<4xf32>"},
+    {"get_dimension_size",
+     {"4x8xf32"},
+     {"i32"},
+     "%r = stablehlo.get_dimension_size %a, dim = 1 : (tensor<4x8xf32>) -> tensor<i32>"},
+    {"constraint",
+     {"4x8xf32"},
+     {"4x8xf32"},
+     R"(%0 = stablehlo.custom_call @Sharding(%a) {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"z"}]>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+%r = stablehlo.tanh %0 : tensor<4x8xf32>)"},
+};
+
+class PartitionedOp : public ::testing::TestWithParam<OpProgram> {};
+
+TEST_P(PartitionedOp, EqualsTheWhole) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const int num_devices = seed < 8 ? 8 : seed < 10 ? 4 : 2;
+    const std::string text = program_text(GetParam(), num_devices, seed);
+    const auto module = parse(text);
+    ASSERT_EQ(partition_difference(*module, num_devices, seed), "") << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, PartitionedOp, ::testing::ValuesIn(kOps),
+                         [](const auto& info) { return info.param.name; });
+
+// -- Whole programs
+
+// Gives random shardings to parameters, results and some values.
+void shard_randomly(Module& module, int num_devices, uint64_t seed) {
+  RandomStream random(seed, 1);
+  module.attributes["sdy.mesh @mesh"] = mesh_of(num_devices);
+  Computation& main = module.entry();
+  const auto text = [&](Value value) { return random_sharding(random, value.shape().dims()); };
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    if (random.next_below(3) == 0) continue;
+    main.attributes().parameters[i]["sdy.sharding"] = text(main.parameter(i));
+  }
+  for (size_t i = 0; i < main.results().size(); ++i) {
+    if (random.next_below(3) == 0) continue;
+    main.attributes().results[static_cast<int>(i)]["sdy.sharding"] = text(main.results()[i]);
+  }
+  const std::function<void(Computation&)> add_constraints = [&](Computation& computation) {
+    for (Instruction* x : computation.instructions()) {
+      const bool nests = x->is(Opcode::while_) || x->is(Opcode::if_) || x->is(Opcode::case_);
+      for (const auto& region : x->regions()) {
+        if (nests) add_constraints(*region);
+      }
+      if (x->num_results() != 1 || x->shape().rank() == 0 || random.next_below(4) != 0) continue;
+      if (x == computation.terminator() || x->is(Opcode::parameter)) continue;
+      CustomCallAttrs attrs{.call_target_name = "Sharding"};
+      attrs.others.push_back({"sdy.sharding", {text(x->result())}});
+      Instruction* const behind = computation.insert(Opcode::custom_call, {x->result()},
+                                                     {x->type()}, attrs, computation.terminator());
+      const std::vector<Instruction*> all = computation.instructions();
+      const auto next = std::next(std::ranges::find(all, x));
+      computation.move_before(behind, *next);
+      Computation::replace_all_uses(x->result(), behind->result());
+      behind->set_operand(0, x->result());
+    }
+  };
+  add_constraints(main);
+}
+
+TEST(Partition, RandomProgramsEqualTheWhole) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    RandomModule random = random_module(seed, {.instructions = 30, .max_dim = 8});
+    const int num_devices = 2 << seed % 3;
+    shard_randomly(*random.module, num_devices, seed);
+    verify(*random.module);
+    ASSERT_EQ(partition_difference(*random.module, num_devices, seed, nullptr, random.tolerances),
+              "")
+        << seed << "\n"
+        << print(*random.module);
+  }
+}
+
+// Returns the partitioned program as text, without the attributes of its signature.
+std::string partitioned_text(const std::string& text, int num_devices) {
+  auto partitioned = partition(*parse(text), num_devices);
+  verify(*partitioned.module);
+  partitioned.module->entry().attributes() = {};
+  return print(*partitioned.module, {.pretty = true});
+}
+
+// What is written between the braces of main, for these parameters on two devices.
+std::string body_on_two(const std::string& parameters, const std::string& result,
+                        const std::string& body) {
+  const std::string text =
+      partitioned_text("module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(" + parameters +
+                           ") -> " + result + " {\n" + body + "\n  }\n}\n",
+                       2);
+  const size_t begin = text.find("{\n    ") + 2;
+  return text.substr(begin, text.rfind("  }\n}") - begin);
+}
+
+TEST(PartitionText, ContractedAxisIsAddedUp) {
+  EXPECT_EQ(
+      body_on_two(
+          R"(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<8x2xf32>)",
+          "tensor<4x2xf32>",
+          R"(%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+return %r : tensor<4x2xf32>)"),
+      R"(    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+    %1 = "stablehlo.all_reduce"(%0) ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    return %1 : tensor<4x2xf32>
+)");
+}
+
+TEST(PartitionText, AnAxisThatMovesIsExchanged) {
+  EXPECT_EQ(
+      body_on_two(R"(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})",
+                  R"((tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}))",
+                  "return %a : tensor<4x8xf32>"),
+      R"(    %0 = "stablehlo.all_to_all"(%arg0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<4x4xf32>) -> tensor<2x8xf32>
+    return %0 : tensor<2x8xf32>
+)");
+}
+
+TEST(PartitionText, WithoutShardingsEachDeviceComputesAll) {
+  EXPECT_EQ(body_on_two("%a: tensor<4xf32>", "tensor<4xf32>",
+                        "%0 = stablehlo.tanh %a : tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
+            "    %0 = stablehlo.tanh %arg0 : tensor<4xf32>\n    return %0 : tensor<4xf32>\n");
+}
+
+// -- Manual computations
+
+// Runs a program on devices, and `whole` on one.
+std::string manual_difference(const std::string& text, const std::string& whole, int num_devices) {
+  const auto expected = parse(whole);
+  return partition_difference(*parse(text), num_devices, 5, expected.get());
+}
+
+const std::string kMesh = "module {\n  sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n";
+const std::string kSum =
+    "({\n^bb0(%s: tensor<f32>, %t: tensor<f32>):\n  %u = stablehlo.add %s, %t : tensor<f32>\n"
+    "  stablehlo.return %u : tensor<f32>\n})";
+const std::string kChannel =
+    "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
+
+std::string to_local(const std::string& name, const std::string& operand,
+                     const std::string& sharding, const std::string& axes, const std::string& from,
+                     const std::string& to) {
+  return "    %" + name + " = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%" + operand +
+         ") {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, " + sharding +
+         ">]>, sdy.manual_axes = #sdy<manual_axes{" + axes + "}>} : (tensor<" + from +
+         ">) -> tensor<" + to + ">\n";
+}
+std::string to_global(const std::string& name, const std::string& operand,
+                      const std::string& sharding, const std::string& axes, const std::string& from,
+                      const std::string& to) {
+  return "    %" + name + " = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%" + operand +
+         ") {sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, " + sharding +
+         ">]>, sdy.manual_axes = #sdy<manual_axes{" + axes + "}>} : (tensor<" + from +
+         ">) -> tensor<" + to + ">\n";
+}
+
+TEST(PartitionManual, BodyRunsOnEachDevice) {
+  const std::string text =
+      kMesh + "func.func @main(%a: tensor<8x8xf32>) -> tensor<1x2xf32> {\n" +
+      to_local("l", "a", R"([{"x"}, {"y"}])", R"("x", "y")", "8x8xf32", "4x2xf32") +
+      "    %r = func.call @body(%l) : (tensor<4x2xf32>) -> tensor<1x2xf32>\n" +
+      to_global("g", "r", "[{}, {}]", R"("x", "y")", "1x2xf32", "1x2xf32") +
+      "    return %g : tensor<1x2xf32>\n  }\n"
+      "func.func private @body(%a: tensor<4x2xf32>) -> tensor<1x2xf32> attributes {sdy.manual_axes "
+      "= #sdy<manual_axes{\"x\", \"y\"}>} {\n"
+      "%0 = \"stablehlo.all_reduce\"(%a) " +
+      kSum + " {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, " + kChannel +
+      "} : (tensor<4x2xf32>) -> tensor<4x2xf32>\n"
+      "%1 = stablehlo.slice %0 [0:1, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>\n"
+      "return %1 : tensor<1x2xf32>\n}\n}\n";
+  const std::string whole =
+      "func.func @main(%a: tensor<8x8xf32>) -> tensor<1x2xf32> {\n"
+      "%0 = stablehlo.reshape %a : (tensor<8x8xf32>) -> tensor<2x4x4x2xf32>\n"
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0, 2] : "
+      "(tensor<2x4x4x2xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
+      "%2 = stablehlo.slice %1 [0:1, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>\n"
+      "return %2 : tensor<1x2xf32>\n}\n";
+  EXPECT_EQ(manual_difference(text, whole, 8), "");
+}
+
+// Manual over x: y splits the body's arrays as propagation says.
+TEST(PartitionManual, OtherAxesAreSplitInTheBody) {
+  const std::string text =
+      kMesh +
+      "func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, "
+      "{\"y\"}]>}, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {\n" +
+      to_local("l", "a", R"([{"x"}, {?}])", R"("x")", "8x8xf32", "4x8xf32") +
+      to_local("m", "b", R"([{?}, {?}])", R"("x")", "8x4xf32", "8x4xf32") +
+      "    %r = func.call @body(%l, %m) : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>\n" +
+      to_global("g", "r", "[{?}, {?}]", R"("x")", "4x4xf32", "4x4xf32") +
+      "    return %g : tensor<4x4xf32>\n  }\n"
+      "func.func private @body(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> "
+      "attributes {sdy.manual_axes = #sdy<manual_axes{\"x\"}>} {\n"
+      "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, "
+      "tensor<8x4xf32>) -> tensor<4x4xf32>\n"
+      "%1 = \"stablehlo.all_reduce\"(%0) " +
+      kSum + " {replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, " +
+      kChannel +
+      "} : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+      "return %1 : tensor<4x4xf32>\n}\n}\n";
+  const std::string whole =
+      "func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {\n"
+      "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x8xf32>, "
+      "tensor<8x4xf32>) -> tensor<8x4xf32>\n"
+      "%1 = stablehlo.slice %0 [0:4, 0:4] : (tensor<8x4xf32>) -> tensor<4x4xf32>\n"
+      "%2 = stablehlo.slice %0 [4:8, 0:4] : (tensor<8x4xf32>) -> tensor<4x4xf32>\n"
+      "%3 = stablehlo.add %1, %2 : tensor<4x4xf32>\n"
+      "return %3 : tensor<4x4xf32>\n}\n";
+  EXPECT_EQ(manual_difference(text, whole, 8), "");
+  // The contracted axis stays split over y.
+  EXPECT_THAT(print(*partition(*parse(text), 8).module),
+              HasSubstr("(tensor<4x2xf32>, tensor<2x4xf32>)"));
+}
+
+// y is manual within x; the inner body tells its place along y.
+TEST(PartitionManual, Nested) {
+  const std::string text =
+      kMesh + "func.func @main(%a: tensor<8x8xi32>) -> tensor<8x8xi32> {\n" +
+      to_local("l", "a", R"([{"x"}, {?}])", R"("x")", "8x8xi32", "4x8xi32") +
+      "    %r = func.call @outer(%l) : (tensor<4x8xi32>) -> tensor<4x8xi32>\n" +
+      to_global("g", "r", R"([{"x"}, {?}])", R"("x")", "4x8xi32", "8x8xi32") +
+      "    return %g : tensor<8x8xi32>\n  }\n"
+      "func.func private @outer(%a: tensor<4x8xi32>) -> tensor<4x8xi32> attributes "
+      "{sdy.manual_axes = #sdy<manual_axes{\"x\"}>} {\n" +
+      to_local("l", "a", R"([{}, {"y"}])", R"("y")", "4x8xi32", "4x2xi32") +
+      "    %r = func.call @inner(%l) : (tensor<4x2xi32>) -> tensor<4x2xi32>\n" +
+      to_global("g", "r", R"([{}, {"y"}])", R"("y")", "4x2xi32", "4x8xi32") +
+      "    return %g : tensor<4x8xi32>\n  }\n"
+      "func.func private @inner(%a: tensor<4x2xi32>) -> tensor<4x2xi32> attributes "
+      "{sdy.manual_axes = #sdy<manual_axes{\"y\"}>} {\n"
+      "%0 = stablehlo.partition_id : tensor<ui32>\n"
+      "%1 = stablehlo.convert %0 : (tensor<ui32>) -> tensor<i32>\n"
+      "%2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<4x2xi32>\n"
+      "%3 = stablehlo.add %a, %2 : tensor<4x2xi32>\nreturn %3 : tensor<4x2xi32>\n}\n}\n";
+  const std::string whole =
+      "func.func @main(%a: tensor<8x8xi32>) -> tensor<8x8xi32> {\n"
+      "%0 = stablehlo.iota dim = 0 : tensor<8xi32>\n"
+      "%1 = stablehlo.reshape %0 : (tensor<8xi32>) -> tensor<2x4xi32>\n"
+      "%2 = stablehlo.broadcast_in_dim %1, dims = [0, 2] : (tensor<2x4xi32>) -> "
+      "tensor<2x4x4x2xi32>\n"
+      "%3 = stablehlo.reshape %2 : (tensor<2x4x4x2xi32>) -> tensor<8x8xi32>\n"
+      "%4 = stablehlo.add %a, %3 : tensor<8x8xi32>\nreturn %4 : tensor<8x8xi32>\n}\n";
+  EXPECT_EQ(manual_difference(text, whole, 8), "");
+}
+
+// -- Other texts, and bad ones
+
+TEST(Partition, MeshesWithOtherNamesAndOrdersAndGspmd) {
+  for (const auto& [parameter, result] : std::vector<std::pair<std::string, std::string>>{
+           {"sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>",
+            "sdy.sharding = #sdy.sharding<@other, [{\"a\", \"b\"}, {}]>"},
+           {"mhlo.sharding = \"{devices=[2,2,2]<=[8] last_tile_dim_replicate}\"",
+            "mhlo.sharding = \"{devices=[8,1]<=[2,4]T(1,0)}\""},
+           {"mhlo.sharding = \"{devices=[4,2]<=[2,4]T(1,0)}\"",
+            "sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}, {\"x\"}]>"},
+           {"mhlo.sharding = \"{maximal device=3}\"", "mhlo.sharding = \"{replicated}\""},
+           {"sdy.sharding = #sdy.sharding<@turned, [{\"x\"}, {\"y\"}]>",
+            "sdy.sharding = #sdy.sharding<@turned, [{\"y\"}, {\"x\"}]>"},
+       }) {
+    const std::string text =
+        "module {\n  sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n  sdy.mesh @other = <[\"a\"=4, "
+        "\"b\"=2]>\n  sdy.mesh @turned = <[\"x\"=2, \"y\"=4], device_ids=[7, 1, 2, 3, 4, 0, 5, "
+        "6]>\n"
+        "  func.func @main(%a: tensor<8x8xf32> {" +
+        parameter + "}) -> (tensor<8x8xf32> {" + result +
+        "}) {\n%0 = stablehlo.tanh %a : tensor<8x8xf32>\nreturn %0 : tensor<8x8xf32>\n}\n}\n";
+    EXPECT_EQ(partition_difference(*parse(text), 8, 1), "") << text;
+  }
+}
+
+TEST(Partition, TellsWhatPropagationChose) {
+  const auto module = parse(
+      kMesh +
+      R"(func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {?}]>}, %b: tensor<8x6xf32>) -> (tensor<6x8xf32>, tensor<6xf32>) {
+    %0 = stablehlo.add %a, %b : tensor<8x6xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+    %2 = stablehlo.slice %0 [0:1, 0:6] : (tensor<8x6xf32>) -> tensor<1x6xf32>
+    %3 = stablehlo.reshape %2 : (tensor<1x6xf32>) -> tensor<6xf32>
+    return %1, %3 : tensor<6x8xf32>, tensor<6xf32>
+  }
+}
+)");
+  const PartitionedModule partitioned = partition(*module, 8);
+  EXPECT_EQ(partitioned.parameters[1].to_string(), R"(#sdy.sharding<@mesh, [{"y"}, {}]>)");
+  EXPECT_EQ(partitioned.results[0].to_string(), R"(#sdy.sharding<@mesh, [{}, {"y"}]>)");
+  EXPECT_EQ(partitioned.results[1].to_string(), R"(#sdy.sharding<@mesh, [{}]>)");
+  EXPECT_EQ(partitioned.module->entry().attributes().results[0]["sdy.sharding"],
+            partitioned.results[0].to_string());
+  const PartitionedModule fixed =
+      partition(*module, 8,
+                {.propagate_to_parameters = {true, false}, .propagate_to_results = {false, true}});
+  EXPECT_TRUE(fixed.parameters[1].is_replicated());
+  EXPECT_TRUE(fixed.results[0].is_replicated());
+}
+
+std::string partition_error(const std::string& text, int num_devices) {
+  try {
+    const auto module = parse(text);
+    partition(*module, num_devices);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Partition, RefusesWhatDoesNotFit) {
+  const auto with = [](const std::string& sharding) {
+    return kMesh + "func.func @main(%a: tensor<6x8xf32> {sdy.sharding = " + sharding +
+           "}) -> tensor<6x8xf32> {\nreturn %a : tensor<6x8xf32>\n}\n}\n";
+  };
+  EXPECT_THAT(partition_error(with("#sdy.sharding<@mesh, [{\"y\"}, {}]>"), 8),
+              HasSubstr("size of axis 0, got 6 in [6,8], expected a multiple of 4, parameter 0"));
+  EXPECT_THAT(partition_error(with("#sdy.sharding<@mesh, [{\"x\"}, {}]>"), 4),
+              HasSubstr("mesh, got 8 devices"));
+  EXPECT_THAT(partition_error(with("#sdy.sharding<@mesh, [{\"x\"}]>"), 8), HasSubstr("got 1"));
+  EXPECT_THAT(
+      partition_error(with("#sdy.sharding<mesh<[\"a\"=8], device_ids=[3, 0, 1, 2, 4, 6, 5, 7]>, "
+                           "[{}, {\"a\"}]>"),
+                      8),
+      "");
+  EXPECT_THAT(partition_error("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n%0 = "
+                              "\"stablehlo.all_reduce\"(%a) " +
+                                  kSum +
+                                  " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : "
+                                  "(tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}",
+                              2),
+              HasSubstr("UNIMPLEMENTED: all_reduce: in a program for several partitions"));
+  EXPECT_THAT(partition_error("func.func @main() -> tensor<ui32> {\n%0 = stablehlo.partition_id : "
+                              "tensor<ui32>\nreturn %0 : tensor<ui32>\n}",
+                              2),
+              HasSubstr("UNIMPLEMENTED: partition_id"));
+  EXPECT_THAT(partition_error(with("#sdy.sharding<@mesh, [{}, {}]>"), 0), HasSubstr("got 0"));
+  const std::string wrong_part = kMesh + "func.func @main(%a: tensor<8xf32>) -> tensor<3xf32> {\n" +
+                                 to_local("l", "a", R"([{"x"}])", R"("x")", "8xf32", "3xf32") +
+                                 "return %l : tensor<3xf32>\n}\n}\n";
+  EXPECT_THAT(partition_error(wrong_part, 8), HasSubstr("part, got [3] of [8]"));
+}
+
+}  // namespace
+}  // namespace systole::hlo::testing

@@ -1,0 +1,40 @@
+// Writes what moves a value from one layout to another.
+#pragma once
+
+#include "systole/hlo/ir/builder.h"
+#include "systole/hlo/passes/partition/grid.h"
+
+namespace systole::hlo::spmd {
+
+// Returns the type of a device's part.
+TensorType local_type(const Grid& grid, const TensorType& whole, const Layout& layout);
+
+class Resharder {
+ public:
+  explicit Resharder(const Grid& grid) : grid_(grid) {}
+
+  // Returns the device's part in layout `to` of the value whose part in `from` is `part`. Atoms
+  // that an axis gets and no axis had are a slice. Otherwise, in this order: a permutation of the
+  // devices if all parts have the same shape; all_to_all for atoms that move to another axis;
+  // all_gather.
+  Value reshard(Builder& b, Value part, Layout from, const Layout& to);
+  // Returns the device's index along the atoms times `scale`, s64[].
+  Value index(Builder& b, const Atoms& atoms, int64_t scale) const;
+  // Combines the parts of the devices that differ in these atoms alone.
+  Value all_reduce(Builder& b, Value part, const Atoms& atoms, Opcode reducer);
+  // Returns the value of the first device.
+  Value from_first_device(Builder& b, Value value);
+
+ private:
+  Value slice(Builder& b, Value part, Layout& from, const Layout& to) const;
+  Value permute(Builder& b, Value part, const Layout& from, const Layout& to);
+  bool move_axis(Builder& b, Value& part, Layout& from, const Layout& to);
+  Value gather(Builder& b, Value part, Layout& from, const Layout& to);
+  ChannelHandle next_channel() { return {.handle = ++channels_, .type = 1}; }
+  CollectiveAttrs groups(const Atoms& atoms, bool flattened);
+
+  const Grid& grid_;
+  int64_t channels_ = 0;
+};
+
+}  // namespace systole::hlo::spmd
