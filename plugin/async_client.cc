@@ -167,6 +167,12 @@ class Launch {
     return std::ranges::all_of(arguments_, [](const Input& x) { return x.ready.ready(); });
   }
 
+  // Whether an argument is known to have failed.
+  bool arguments_failed() const {
+    return std::ranges::any_of(arguments_,
+                               [](const Input& x) { return x.ready.error() != nullptr; });
+  }
+
   // The new arrays, and the donated ones, are ready with `done`.
   void announce(const Event& done) const {
     for (const Output& output : results_) {
@@ -280,17 +286,23 @@ class AsyncExecutable final : public Executable {
     const bool now =
         inside || (ready && queue_->idle() && (program_->calls_host || program_->time.is_short()));
     if (now) {
+      const bool fails = launch.arguments_failed();
       Event done = launch.run();
-      if (done.error() != nullptr) launch.announce(done);
+      if (done.error() == nullptr) return done;
+      launch.announce(done);
+      if (program_->calls_host && !fails) throw Error(*done.error());
       return done;
     }
+    const bool fails = launch.arguments_failed();
     launch.keep_host_arguments();
     auto promise = std::make_shared<Promise>();
     Event done = promise->event();
     launch.announce(done);
     queue_->add([launch = std::make_shared<Launch>(std::move(launch)),
                  promise = std::move(promise)] { launch->run_later(*promise); });
-    if (program_->calls_host) wait_for_end(done);
+    if (!program_->calls_host) return done;
+    wait_for_end(done);
+    if (done.error() != nullptr && !fails) throw Error(*done.error());
     return done;
   }
 

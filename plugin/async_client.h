@@ -13,8 +13,9 @@ namespace systole::plugin {
 // Runs the programs of `inner`, a client whose calls return when their work has ended, in the order
 // of the calls, on one thread. Two kinds of programs run in the call if no launch is under way:
 // those that took less time than a thread needs to take over, and those that call functions of the
-// host, which may need a lock that a waiting caller holds (Python's). Launches by functions of the
-// host, on the thread of the programs, run in the call, too. Thread-safe.
+// host, which may need a lock that a waiting caller holds (Python's). The errors of such functions
+// are thrown by execute(), too: nobody may wait for the results. Launches by functions of the host,
+// on the thread of the programs, run in the call, too. Thread-safe.
 class AsyncClient final : public runtime::Client {
  public:
   // `inner` lives longer.

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "plugin/error.h"
 #include "plugin/functions.h"
 #include "plugin/objects.h"
@@ -8,15 +6,6 @@
 
 namespace systole::plugin {
 namespace {
-
-constexpr int kMaxRank = 64;
-
-// Row-major order of every rank: the last `rank` elements are rank - 1, ..., 0.
-constexpr std::array<int64_t, kMaxRank> kDescending = [] {
-  std::array<int64_t, kMaxRank> order{};
-  for (int i = 0; i < kMaxRank; ++i) order[i] = kMaxRank - 1 - i;
-  return order;
-}();
 
 void* memory_of(const PJRT_Buffer& buffer) { return elements_of(buffer).raw(); }
 
@@ -27,6 +16,7 @@ PJRT_Buffer* make_buffer(PJRT_Client* client, PJRT_Device* device, TensorType ty
   auto buffer = std::make_unique<PJRT_Buffer>();
   buffer->client = client;
   buffer->device = device;
+  buffer->layout = row_major(type.shape.rank());
   buffer->type = std::move(type);
   buffer->slice = slice;
   {
@@ -90,13 +80,11 @@ PJRT_Error* buffer_dynamic_dimension_indices(PJRT_Buffer_DynamicDimensionIndices
 
 PJRT_Error* buffer_get_memory_layout(PJRT_Buffer_GetMemoryLayout_Args* args) {
   return run("PJRT_Buffer_GetMemoryLayout", args, [](PJRT_Buffer_GetMemoryLayout_Args& a) {
-    const int rank = a.buffer->type.shape.rank();
-    if (rank > kMaxRank) throw unimplemented("PJRT_Buffer_GetMemoryLayout: rank {}", rank);
     a.layout = pjrt_abi::make<PJRT_Buffer_MemoryLayout>();
     a.layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
     a.layout.tiled = pjrt_abi::make<PJRT_Buffer_MemoryLayout_Tiled>();
-    a.layout.tiled.minor_to_major = kDescending.data() + (kMaxRank - rank);
-    a.layout.tiled.minor_to_major_size = static_cast<size_t>(rank);
+    a.layout.tiled.minor_to_major = a.buffer->layout.minor_to_major.data();
+    a.layout.tiled.minor_to_major_size = a.buffer->layout.minor_to_major.size();
   });
 }
 

@@ -65,9 +65,20 @@ void describe_interface(Program& program, const hlo::Module& module) {
     program.result_dims.insert(program.result_dims.end(), result.shape().begin(),
                                result.shape().end());
   }
-  const size_t kinds = std::max(program.parameters.size(), program.results.size());
-  program.memory_kinds.assign(kinds, kMemoryKinds[0].data());
-  program.memory_kind_sizes.assign(kinds, kMemoryKinds[0].size());
+  const auto of = [](const std::map<int, hlo::AttributeTexts>& all, size_t index) {
+    const auto found = all.find(static_cast<int>(index));
+    return found == all.end() ? hlo::AttributeTexts() : found->second;
+  };
+  for (size_t p = 0; p < program.parameters.size(); ++p) {
+    const hlo::AttributeTexts attributes = of(main.attributes().parameters, p);
+    program.parameter_layouts.push_back(read_layout(attributes, program.parameters[p]));
+    program.parameter_memory_kinds.add(read_memory_kind(attributes));
+  }
+  for (size_t k = 0; k < program.results.size(); ++k) {
+    const hlo::AttributeTexts attributes = of(main.attributes().results, k);
+    program.result_layouts.push_back(read_layout(attributes, program.results[k]));
+    program.result_memory_kinds.add(read_memory_kind(attributes));
+  }
 }
 
 }  // namespace

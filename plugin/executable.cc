@@ -99,7 +99,7 @@ PJRT_Error* compile(PJRT_Compile_Args* args) {
     Compiled compiled =
         compile(client_of(*a.topology), {given.code, given.code_size},
                 {given.format, given.format_size}, {a.compile_options, a.compile_options_size});
-    a.executable = new PJRT_Executable{std::move(compiled.program)};
+    a.executable = new PJRT_Executable(std::move(compiled.program));
   });
 }
 
@@ -205,18 +205,20 @@ PJRT_Error* executable_output_dimensions(PJRT_Executable_OutputDimensions_Args* 
 PJRT_Error* executable_output_memory_kinds(PJRT_Executable_OutputMemoryKinds_Args* args) {
   return run("PJRT_Executable_OutputMemoryKinds", args,
              [](PJRT_Executable_OutputMemoryKinds_Args& a) {
-               a.num_outputs = a.executable->program->results.size();
-               a.memory_kinds = a.executable->program->memory_kinds.data();
-               a.memory_kind_sizes = a.executable->program->memory_kind_sizes.data();
+               const MemoryKindNames& kinds = a.executable->program->result_memory_kinds;
+               a.num_outputs = kinds.names.size();
+               a.memory_kinds = kinds.names.data();
+               a.memory_kind_sizes = kinds.sizes.data();
              });
 }
 
 PJRT_Error* executable_parameter_memory_kinds(PJRT_Executable_ParameterMemoryKinds_Args* args) {
   return run("PJRT_Executable_ParameterMemoryKinds", args,
              [](PJRT_Executable_ParameterMemoryKinds_Args& a) {
-               a.num_parameters = a.executable->program->parameters.size();
-               a.memory_kinds = a.executable->program->memory_kinds.data();
-               a.memory_kind_sizes = a.executable->program->memory_kind_sizes.data();
+               const MemoryKindNames& kinds = a.executable->program->parameter_memory_kinds;
+               a.num_parameters = kinds.names.size();
+               a.memory_kinds = kinds.names.data();
+               a.memory_kind_sizes = kinds.sizes.data();
              });
 }
 
@@ -257,3 +259,14 @@ PJRT_Error* executable_get_compile_options(PJRT_Executable_GetCompileOptions_Arg
 }
 
 }  // namespace systole::plugin
+
+PJRT_Executable::PJRT_Executable(std::shared_ptr<const systole::plugin::Program> compiled)
+    : program(std::move(compiled)) {
+  using systole::plugin::Layout;
+  for (const Layout& x : program->parameter_layouts) {
+    parameter_layouts.push_back(const_cast<Layout*>(&x));
+  }
+  for (const Layout& x : program->result_layouts) {
+    result_layouts.push_back(const_cast<Layout*>(&x));
+  }
+}

@@ -162,6 +162,8 @@ class Call {
         const bool whole = types[k] == program_.results[k];
         buffers.emplace_back(make_buffer(args_.executable->client, device, program_.results[k],
                                          arrays_[k], whole ? -1 : static_cast<int>(d)));
+        buffers.back()->layout = program_.result_layouts[k];
+        buffers.back()->memory_kind = program_.result_memory_kinds.kinds[k];
       }
       if (args_.device_complete_events != nullptr) events.emplace_back(make_event(done_));
     }

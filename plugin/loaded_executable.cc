@@ -12,7 +12,7 @@ PJRT_Error* loaded_executable_destroy(PJRT_LoadedExecutable_Destroy_Args* args) 
 PJRT_Error* loaded_executable_get_executable(PJRT_LoadedExecutable_GetExecutable_Args* args) {
   return run("PJRT_LoadedExecutable_GetExecutable", args,
              [](PJRT_LoadedExecutable_GetExecutable_Args& a) {
-               a.executable = new PJRT_Executable{a.loaded_executable->program};
+               a.executable = new PJRT_Executable(a.loaded_executable->program);
              });
 }
 

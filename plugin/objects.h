@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/async_client.h"
+#include "plugin/layouts.h"
 #include "systole/base/mutex.h"
 #include "systole/hlo/ir/module.h"
 #include "systole/pjrt_abi/compile_options.h"
@@ -49,6 +50,19 @@ class Attributes {
   std::vector<std::unique_ptr<std::vector<int64_t>>> lists_;
 };
 
+// Kinds of memories of parameters or results, and their names as the API lists them.
+struct MemoryKindNames {
+  std::vector<size_t> kinds;  // places in kMemoryKinds
+  std::vector<const char*> names;
+  std::vector<size_t> sizes;
+
+  void add(size_t kind) {
+    kinds.push_back(kind);
+    names.push_back(kMemoryKinds[kind].data());
+    sizes.push_back(kMemoryKinds[kind].size());
+  }
+};
+
 // A compiled program and what the API reports of it. Immutable.
 struct Program {
   std::string code;  // as given, with `format`
@@ -66,8 +80,10 @@ struct Program {
   std::vector<PJRT_Buffer_Type> result_types;
   std::vector<int64_t> result_dims;  // of all results, one after another
   std::vector<size_t> result_ranks;
-  std::vector<const char*> memory_kinds;  // as many as parameters or results, whichever is more
-  std::vector<size_t> memory_kind_sizes;
+  std::vector<Layout> parameter_layouts;
+  std::vector<Layout> result_layouts;
+  MemoryKindNames parameter_memory_kinds;
+  MemoryKindNames result_memory_kinds;
   Attributes cost;
 };
 
@@ -129,7 +145,12 @@ struct PJRT_Client {
 };
 
 struct PJRT_Executable {
+  explicit PJRT_Executable(std::shared_ptr<const systole::plugin::Program> compiled);
+
   std::shared_ptr<const systole::plugin::Program> program;
+  // Layouts of the program, for callers that do not change them.
+  std::vector<PJRT_Layouts_MemoryLayout*> parameter_layouts;
+  std::vector<PJRT_Layouts_MemoryLayout*> result_layouts;
 };
 
 struct PJRT_LoadedExecutable {
@@ -151,6 +172,7 @@ struct PJRT_Buffer {
   systole::TensorType type;
   int slice = -1;          // -1: the whole array
   size_t memory_kind = 0;  // the place in kMemoryKinds
+  systole::plugin::Layout layout;
 
   mutable systole::Mutex mutex;
   std::shared_ptr<systole::runtime::Buffer> array

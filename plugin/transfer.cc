@@ -89,7 +89,7 @@ DeviceMemory& place_of(PJRT_Client* client, PJRT_Device* device, PJRT_Memory* me
 }
 
 // The memory of `tensor` becomes the buffer's.
-PJRT_Buffer* put(const DeviceMemory& place, Tensor tensor) {
+PJRT_Buffer* put(const DeviceMemory& place, Tensor tensor, const Layout* layout = nullptr) {
   const TensorType type = tensor.type();
   const int id = place.device->description.device->id;
   PJRT_Client* const client = place.device->client;
@@ -97,16 +97,24 @@ PJRT_Buffer* put(const DeviceMemory& place, Tensor tensor) {
       client->runtime->buffer_from_host(std::move(tensor), {.device_ids = {&id, 1}});
   PJRT_Buffer* const buffer = make_buffer(client, place.device, type, std::move(array));
   buffer->memory_kind = place.kind;
+  if (layout != nullptr) buffer->layout = *layout;
   return buffer;
+}
+
+// The layout that the caller asks for. Errors: UNIMPLEMENTED for strides and tiles;
+// INVALID_ARGUMENT for axes that are missing or twice there.
+Layout wanted_layout(const PJRT_Client_BufferFromHostBuffer_Args& a) {
+  if (a.device_layout == nullptr) return row_major(static_cast<int>(a.num_dims));
+  constexpr std::string_view kFunction = "PJRT_Client_BufferFromHostBuffer";
+  static_cast<void>(strides_of(kFunction, *a.device_layout, type_of(a.type, a.dims, a.num_dims)));
+  const PJRT_Buffer_MemoryLayout_Tiled& tiled = a.device_layout->tiled;
+  return {
+      .minor_to_major = {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size}};
 }
 
 Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
   constexpr std::string_view kFunction = "PJRT_Client_BufferFromHostBuffer";
   const TensorType type = type_of(a.type, a.dims, a.num_dims);
-  if (a.device_layout != nullptr && a.device_layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled &&
-      strides_of(kFunction, *a.device_layout, type) != row_major_strides(type)) {
-    throw unimplemented("{}: device_layout, got another order than row-major", kFunction);
-  }
   if (a.num_byte_strides != 0 && a.num_byte_strides != a.num_dims) {
     throw invalid_argument("{}: num_byte_strides, got {}, expected {}", kFunction,
                            a.num_byte_strides, a.num_dims);
@@ -184,7 +192,8 @@ PJRT_Error* client_buffer_from_host_buffer(PJRT_Client_BufferFromHostBuffer_Args
              [](PJRT_Client_BufferFromHostBuffer_Args& a) {
                // Every semantics allows a copy, after which the host's memory is free.
                std::unique_ptr<PJRT_Event> done(make_event({}));
-               a.buffer = put(place_of(a.client, a.device, a.memory), read_host(a));
+               const Layout layout = wanted_layout(a);
+               a.buffer = put(place_of(a.client, a.device, a.memory), read_host(a), &layout);
                a.done_with_host_buffer = done.release();
              });
 }
@@ -241,13 +250,15 @@ PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args) {
 
 PJRT_Error* buffer_copy_to_device(PJRT_Buffer_CopyToDevice_Args* args) {
   return run("PJRT_Buffer_CopyToDevice", args, [](PJRT_Buffer_CopyToDevice_Args& a) {
-    a.dst_buffer = put(a.dst_device->memories[0], elements_of(*a.buffer).clone());
+    a.dst_buffer =
+        put(a.dst_device->memories[0], elements_of(*a.buffer).clone(), &a.buffer->layout);
   });
 }
 
 PJRT_Error* buffer_copy_to_memory(PJRT_Buffer_CopyToMemory_Args* args) {
   return run("PJRT_Buffer_CopyToMemory", args, [](PJRT_Buffer_CopyToMemory_Args& a) {
-    a.dst_buffer = put(*static_cast<DeviceMemory*>(a.dst_memory), elements_of(*a.buffer).clone());
+    a.dst_buffer = put(*static_cast<DeviceMemory*>(a.dst_memory), elements_of(*a.buffer).clone(),
+                       &a.buffer->layout);
   });
 }
 

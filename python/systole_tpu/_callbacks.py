@@ -15,8 +15,9 @@ import jax._src.callback as jax_callback
 import ml_dtypes
 import numpy as np
 from jax import ffi
-from jax._src import core, debugging, dtypes
+from jax._src import compiler, core, debugging, dtypes
 from jax._src.interpreters import mlir
+from jax._src.sharding_impls import SdyArray, SdyArrayList
 
 from systole_tpu import _ffi
 
@@ -120,20 +121,44 @@ def _emit(
     operands: Sequence[Any],
     result_avals: Sequence[Any],
     has_side_effect: bool,
+    sharding: Any,
 ) -> tuple[Any, Any]:
     """Returns the results of a call of the callback, and the token after it."""
     checked = _checked(callback, result_avals)
     function = checked if token is None else lambda first, *rest: (first, *checked(*rest))
     if token is not None:
         operands = [token, *operands]
+        if isinstance(sharding, SdyArrayList) and len(ctx.avals_out) > 0:
+            ids = sharding.shardings[0].logical_device_ids
+            sharding = SdyArrayList(
+                (SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=ids), *sharding.shardings)
+            )
         ctx = ctx.replace(
             avals_in=[core.abstract_token, *ctx.avals_in], avals_out=[core.abstract_token, *ctx.avals_out]
         )
     registration = _Registration(function)
     ctx.module_context.add_keepalive(registration)
+    # JAX's cache of compiled programs leaves out programs with host callbacks.
+    ctx.module_context.add_host_callback(registration)
     lower = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)
-    results = list(lower(ctx, *operands, index=np.uint64(registration.number)).results)
+    call = lower(ctx, *operands, index=np.uint64(registration.number))
+    if sharding is not None:
+        mlir.set_sharding(ctx.module_context, call, sharding)
+    results = list(call.results)
     return (results[1:], results[0]) if token is not None else (results, None)
+
+
+def _compile_without_callbacks(platform: str) -> None:
+    """The library gets callbacks by the handler: it does not take those of `host_callbacks`."""
+    compile_program = compiler.backend_compile_and_load
+
+    def backend_compile_and_load(
+        backend: Any, module: Any, devices: Any, options: Any, host_callbacks: Sequence[Any]
+    ) -> Any:
+        taken = [] if backend.platform == platform else host_callbacks
+        return compile_program(backend, module, devices, options, taken)
+
+    compiler.backend_compile_and_load = backend_compile_and_load
 
 
 def register(library: _ffi.Library, platform: str) -> None:
@@ -148,11 +173,13 @@ def register(library: _ffi.Library, platform: str) -> None:
     ) -> Any:
         if tuple(ctx.module_context.platforms) != (platform,):
             return original(ctx, callback, token, operands, operand_avals, result_avals, **options)
-        results, after = _emit(ctx, callback, token, list(operands), result_avals, options["has_side_effect"])
+        side_effect, sharding = options["has_side_effect"], options.get("sharding")
+        results, after = _emit(ctx, callback, token, list(operands), result_avals, side_effect, sharding)
         return results, after, None
 
     emit_python_callback.knows_systole = True  # type: ignore[attr-defined]
     jax_callback.emit_python_callback = emit_python_callback
+    _compile_without_callbacks(platform)
     mlir.register_lowering(
         debugging.debug_callback_p, debugging.debug_callback_lowering, platform=platform, cacheable=False
     )

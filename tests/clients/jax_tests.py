@@ -185,10 +185,13 @@ def report(rows: list[Row], runs: dict[str, Run], a: argparse.Namespace, out: Te
         f" {a.limit} tests of a file, chosen by hash, JAX_NUM_GENERATED_CASES={a.cases}.\n",
         file=out,
     )
-    print("Tests that ask for a device by its name take this one for a CPU (JAX's option jax_test_dut).", file=out)
-    print("Tests that are skipped here and that JAX's own CPU passes count as failed. Tests that neither passes do", file=out)
-    print(f"not count, nor those that ask for more devices; they are {total.left_out}.\n", file=out)
-    print("| file | tests | counted | passed | failed | skipped here only | % |\n|---|---|---|---|---|---|---|", file=out)
+    print(
+        "Tests that ask for a device by its name take this one for a CPU (JAX's option jax_test_dut). Tests that are\n"
+        "skipped here and that JAX's own CPU passes count as failed. Tests that neither passes do not count, nor\n"
+        f"those that ask for more devices; they are {total.left_out}.\n\n"
+        "| file | tests | counted | passed | failed | skipped here only | % |\n|---|---|---|---|---|---|---|",
+        file=out,
+    )
     for row in [*rows, total]:
         passed, failed, skipped = len(row.passed), len(row.failed), len(row.skipped)
         print(

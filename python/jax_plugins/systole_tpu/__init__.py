@@ -18,7 +18,7 @@ from jax._src.interpreters import mlir
 from jax._src.lax import ann
 from jaxlib import xla_client
 
-from systole_tpu import _callbacks, _ffi, _options, library_path
+from systole_tpu import _callbacks, _dlpack, _ffi, _like_cpu, _options, library_path
 
 PLATFORM = "systole"
 # Primitives whose rules for CPUs call LAPACK by names that the plugin has, too. The CPU's rule of dot_general is left
@@ -30,7 +30,7 @@ _LAPACK_PRIMITIVES = frozenset(
 
 
 def initialize() -> None:
-    """Registers the platform, the lowering rules of linear algebra, callbacks, donation and the compilation cache.
+    """Registers the platform, and what JAX has by the names of platforms: rules of lowering, callbacks, caches.
 
     Raises:
         FileNotFoundError: the library is not there.
@@ -43,6 +43,8 @@ def initialize() -> None:
     xla_bridge.register_plugin(PLATFORM, priority=500, library_path=str(library), options=_options.client_options())
     _register_lapack()
     _register_ffi(str(library))
+    _like_cpu.register(PLATFORM)
+    _dlpack.register(PLATFORM)
     mlir.register_lowering(ann.approx_top_k_p, _lower_approx_top_k, platform=PLATFORM)
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)

@@ -86,6 +86,59 @@ func.func @main(%a: tensor<2x2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, ten
   EXPECT_NEAR(std::abs(vectors[1] - std::conj(vectors[0])), 0, 1e-6);
 }
 
+// With LAPACK's own status JAX replaces the results by NaNs; the routine might not end.
+TEST(Lapack, EigenvaluesOfWhatIsNotFiniteHaveAStatus) {
+  const auto results = run_program(R"(
+func.func @main(%a: tensor<2x2xf64>) -> tensor<i32> {
+  %r:5 = "stablehlo.custom_call"(%a) {call_target_name = "lapack_dgeev_ffi",
+      mhlo.backend_config = {compute_left = 78 : ui8, compute_right = 86 : ui8}}
+      : (tensor<2x2xf64>) -> (tensor<2xf64>, tensor<2xf64>, tensor<2x2xcomplex<f64>>,
+                              tensor<2x2xcomplex<f64>>, tensor<i32>)
+  return %r#4 : tensor<i32>
+})",
+                                   {Tensor::of<double>({2, 2}, {1, std::nan(""), 3, 4})});
+  EXPECT_TRUE(results[0].identical(Tensor::of<int32_t>({}, {-4}))) << results[0];
+}
+
+// Singular values alone, with results for vectors of either shape.
+TEST(Lapack, SingularValuesTakeResultsOfEitherShape) {
+  for (const int columns : {3, 2}) {
+    const auto results = run_program(fmt::format(R"(
+func.func @main(%a: tensor<2x3xf32>) -> tensor<2xf32> {{
+  %r:5 = "stablehlo.custom_call"(%a) {{call_target_name = "lapack_sgesdd_ffi",
+      mhlo.backend_config = {{mode = 78 : ui8}}}}
+      : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<{}x3xf32>, tensor<i32>)
+  return %r#1 : tensor<2xf32>
+}})",
+                                                 columns),
+                                     {Tensor::of<float>({2, 3}, {0, 3, 0, 0, 0, -5})});
+    EXPECT_NEAR(results[0].as_double(0), 5, 1e-5);
+    EXPECT_NEAR(results[0].as_double(1), 3, 1e-5);
+  }
+}
+
+// One reflector I - tau v v' with v = (1, 1) and tau = 1 exchanges the rows, or columns, and their
+// signs.
+TEST(Lapack, MultipliesByReflectorsFromEitherSide) {
+  for (const bool left : {true, false}) {
+    const auto results =
+        run_program(fmt::format(R"(
+func.func @main(%a: tensor<2x1xf64>, %t: tensor<1xf64>, %c: tensor<2x2xf64>) -> tensor<2x2xf64> {{
+  %r = "stablehlo.custom_call"(%a, %t, %c) {{call_target_name = "lapack_dormqr_ffi",
+      mhlo.backend_config = {{left = {}, transpose = false}}}}
+      : (tensor<2x1xf64>, tensor<1xf64>, tensor<2x2xf64>) -> tensor<2x2xf64>
+  return %r : tensor<2x2xf64>
+}})",
+                                left),
+                    {Tensor::of<double>({2, 1}, {7, 1}), Tensor::of<double>({1}, {1}),
+                     Tensor::of<double>({2, 2}, {1, 2, 3, 4})});
+    const Tensor expected = left ? Tensor::of<double>({2, 2}, {-3, -4, -1, -2})
+                                 : Tensor::of<double>({2, 2}, {-2, -1, -4, -3});
+    for (int64_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(results[0].as_double(i), expected.as_double(i), 1e-12);
+  }
+}
+
 TEST(Lapack, RefusesCallsThatDoNotFit) {
   const auto refusal = [](const std::string& target, const std::string& settings,
                           const std::string& types) {
@@ -112,6 +165,19 @@ TEST(Lapack, RefusesCallsThatDoNotFit) {
   EXPECT_THAT(refusal("lapack_dabcd_ffi", "", qr),
               AllOf(StartsWith("UNIMPLEMENTED"), HasSubstr("'lapack_dabcd_ffi'")));
   EXPECT_THAT(refusal("lapack_dheevd_ffi", "", qr), HasSubstr("'lapack_dheevd_ffi'"));
+  EXPECT_THAT(
+      error_of([] {
+        run_program(
+            R"(func.func @main(%a: tensor<4xf64>, %b: tensor<2xf64>, %c: tensor<4x1xf64>) -> tensor<4xf64> {
+  %x:5 = "stablehlo.custom_call"(%a, %b, %a, %c) {call_target_name = "lapack_dgtsv_ffi"}
+      : (tensor<4xf64>, tensor<2xf64>, tensor<4xf64>, tensor<4x1xf64>)
+      -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4x1xf64>, tensor<i32>)
+  return %x#0 : tensor<4xf64>
+})",
+            {Tensor::zeros(DType::f64, {4}), Tensor::zeros(DType::f64, {2}),
+             Tensor::zeros(DType::f64, {4, 1})});
+      }),
+      HasSubstr("'lapack_dgtsv_ffi': operand 1, got [2]"));
 }
 
 // The condition never becomes false while the routine refuses its argument.

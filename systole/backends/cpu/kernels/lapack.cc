@@ -32,7 +32,7 @@ std::optional<LapackTarget> parse_lapack_target(std::string_view target) {
   return LapackTarget{routine, kTypes[letter]};
 }
 
-// Reads "{uplo = 76 : ui8, low = 1 : i32}".
+// Reads "{uplo = 76 : ui8, low = 1 : i32, left = true}".
 std::map<std::string, int> parse_settings(std::string_view text) {
   std::map<std::string, int> settings;
   constexpr std::string_view kSpace = " \n\t{},";
@@ -45,6 +45,10 @@ std::map<std::string, int> parse_settings(std::string_view text) {
     if (equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, entry.find_first_of(" ="));
     const std::string_view value = entry.substr(entry.find_first_not_of(' ', equals + 1));
+    if (value.starts_with("true") || value.starts_with("false")) {
+      settings[std::string(name)] = value.starts_with("true") ? 1 : 0;
+      continue;
+    }
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error == std::errc()) settings[std::string(name)] = number;
@@ -126,6 +130,7 @@ class LapackKernel : public Kernel {
             i, type, problem_.dtype, own);
       }
       const Dims batch = batch_of(type.shape, own);
+      problem_.operands.emplace_back(Dims(type.shape.dims().end() - own, type.shape.dims().end()));
       if (i == 0) batch_ = batch;
       if (batch != batch_) {
         throw invalid_argument(
@@ -141,6 +146,7 @@ class LapackKernel : public Kernel {
   }
 
   void check_results(const hlo::Instruction& x) {
+    for (const TensorType& result : x.results()) problem_.wanted.push_back(result.shape);
     const std::vector<TensorType> own = routine_->results(problem_);
     if (static_cast<size_t>(x.num_results()) != own.size()) {
       throw invalid_argument("custom_call '{}': results, got {}, expected {}", problem_.target,

@@ -1,6 +1,8 @@
 #include "systole/backends/cpu/kernels/lapack_routines.h"
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "systole/base/dtype.h"
@@ -83,6 +85,30 @@ struct Orgqr {
   }
 };
 
+// ormqr and unmqr: the product of the last operand and the matrix of reflectors.
+struct Ormqr {
+  static bool left(const LapackProblem& p) { return p.setting("left") != 0; }
+  static Types results(const LapackProblem& p) {
+    const int side = left(p) ? p.right_rows : p.right_columns;
+    if (side != p.rows || p.operands[1] != Shape({p.columns}) || p.columns > p.rows) {
+      throw invalid_argument(
+          "custom_call '{}': reflectors of {} with factors of {}, expected as many factors as "
+          "columns, and {} rows",
+          p.target, p.operands[0], p.operands[1], side);
+    }
+    return {{p.dtype, {p.right_rows, p.right_columns}}};
+  }
+  template <class T>
+  static void run(const LapackProblem& p, const LapackArrays& a) {
+    const auto count = static_cast<size_t>(p.right_rows) * static_cast<size_t>(p.right_columns);
+    std::memcpy(a.out[0], a.in[2], count * sizeof(T));
+    const char transposed = p.setting("transpose") == 0 ? 'N' : kIsComplex<T> ? 'C' : 'T';
+    call_lapack<T>(p.routine, left(p) ? 'L' : 'R', transposed, p.right_rows, p.right_columns,
+                   p.columns, static_cast<const T*>(a.in_as<T>(0)), p.columns,
+                   static_cast<const T*>(a.in_as<T>(1)), a.out_as<T>(0), p.right_columns);
+  }
+};
+
 // syevd and heevd.
 struct Syevd {
   static Types results(const LapackProblem& p) {
@@ -97,8 +123,17 @@ struct Syevd {
 };
 
 struct Gesdd {
-  // With mode 'A' all singular vectors, else those of the smaller side.
-  static bool all_vectors(const LapackProblem& p) { return p.letter("mode") == 'A'; }
+  // With mode 'A' all singular vectors, else those of the smaller side. With mode 'N' none is
+  // computed, and the results have either shape.
+  static bool all_vectors(const LapackProblem& p) {
+    const char mode = p.letter("mode");
+    if (mode != 'N') return mode == 'A';
+    return p.wanted.size() > 3 && last(p.wanted[2], 1) == p.rows &&
+           last(p.wanted[3], 2) == p.columns;
+  }
+  static int64_t last(const Shape& shape, int from_end) {
+    return shape.rank() < from_end ? 0 : shape[shape.rank() - from_end];
+  }
   static Types results(const LapackProblem& p) {
     const int left = all_vectors(p) ? p.rows : p.smaller();
     const int right = all_vectors(p) ? p.columns : p.smaller();
@@ -128,6 +163,14 @@ struct Geev {
     const TensorType part = vector_of(p.dtype, p.columns);
     return {part, part, vectors, vectors, info()};
   }
+  // The status for a matrix with infinities or NaNs, for which the routine may never end.
+  static constexpr int kNotFinite = -4;
+  template <class T>
+  static bool all_finite(const T* x, size_t count) {
+    return std::all_of(x, x + count, [](const T& value) {
+      return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
+    });
+  }
   // The vectors of a pair of conjugate eigenvalues are columns with their real and imaginary parts.
   template <class T>
   static void unpack(const std::vector<T>& packed, const T* imaginary, int n,
@@ -150,6 +193,10 @@ struct Geev {
     const char left = p.letter("compute_left");
     const char right = p.letter("compute_right");
     T* const x = a.in_as<T>(0);
+    if (!all_finite(x, static_cast<size_t>(n) * static_cast<size_t>(n))) {
+      *a.out_as<int>(kIsComplex<T> ? 3 : 4) = kNotFinite;
+      return;
+    }
     if constexpr (kIsComplex<T>) {
       *a.out_as<int>(3) = call_lapack<T>("geev", left, right, n, x, n, a.out_as<T>(0),
                                          a.out_as<T>(1), n, a.out_as<T>(2), n);
@@ -224,6 +271,11 @@ struct Sytrd {
 struct Gtsv {
   static Types results(const LapackProblem& p) {
     const TensorType diagonal = vector_of(p.dtype, p.columns);
+    for (size_t i = 1; i < 3; ++i) {
+      if (p.operands[i] == p.operands[0] && p.right_rows == p.columns) continue;
+      throw invalid_argument("custom_call '{}': operand {}, got {} with {} rows, expected {}",
+                             p.target, i, p.operands[i], p.right_rows, p.operands[0]);
+    }
     return {diagonal, diagonal, diagonal, {p.dtype, {p.columns, p.right_columns}}, info()};
   }
   template <class T>
@@ -277,6 +329,8 @@ constexpr LapackRoutine kRoutines[] = {
     {"geqrf", true, true, false, "2", Geqrf::results, call_typed<Geqrf>},
     {"orgqr", true, false, false, "21", Orgqr::results, call_typed<Orgqr>},
     {"ungqr", false, true, false, "21", Orgqr::results, call_typed<Orgqr>},
+    {"ormqr", true, false, false, "212", Ormqr::results, call_typed<Ormqr>},
+    {"unmqr", false, true, false, "212", Ormqr::results, call_typed<Ormqr>},
     {"syevd", true, false, true, "2", Syevd::results, call_typed<Syevd>},
     {"heevd", false, true, true, "2", Syevd::results, call_typed<Syevd>},
     {"gesdd", true, true, false, "2", Gesdd::results, call_typed<Gesdd>},

@@ -22,6 +22,8 @@ struct LapackProblem {
   int columns = 0;
   int right_rows = 0;                   // of the last operand's matrices
   int right_columns = 0;                // of the last operand's matrices or vectors
+  std::vector<Shape> operands;          // of one matrix or vector each
+  std::vector<Shape> wanted;            // the results' shapes, with the batch
   std::map<std::string, int> settings;  // backend_config: {uplo = 76 : ui8}
 
   // Errors: INVALID_ARGUMENT if it is missing.
