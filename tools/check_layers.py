@@ -9,16 +9,14 @@ import sources
 
 EVERYTHING = "*"
 TESTS = " (tests)"
-CIRCLE = "circle"
 
 
 class Table:
-    """layers.txt: layers by folder; folders of a layer by layer and folder; the circles that are left."""
+    """layers.txt: layers by folder; folders of a layer by layer and folder."""
 
     def __init__(self):
         self.layers = {}   # {folder: set of layers}
         self.folders = {}  # {layer: {"/folder": set of "/folder"}}
-        self.circles = []  # sets of folders, or of files without their suffix
 
 
 def parse_table(text):
@@ -31,9 +29,6 @@ def parse_table(text):
             continue
         folder, colon, names = (part.strip() for part in line.partition(":"))
         names = set(names.split())
-        if colon and folder == CIRCLE:
-            table.circles.append(names)
-            continue
         inner = folder.startswith("/") and layer is not None
         rows = table.folders.setdefault(layer, {}) if inner else table.layers
         if not colon or folder in rows:
@@ -193,19 +188,6 @@ def find_circles(paths, includes):
     return [c for c in components(folders) if len(c) > 1] + [c for c in components(files) if len(c) > 2]
 
 
-def check_circles(circles, known):
-    """Compares the circles of the code with those that layers.txt lists, so that the list can only become shorter."""
-    problems = []
-    for circle in circles:
-        if not any(circle <= names for names in known):
-            problems.append(f"a circle of includes: {' '.join(sorted(circle))}")
-    for names in known:
-        left = set().union(*(circle for circle in circles if circle <= names))
-        if names - left:
-            problems.append(f"layers.txt: circle, got {' '.join(sorted(names - left))}, which is in none any more: delete it")
-    return problems
-
-
 def main():
     try:
         table = parse_table((sources.ROOT / "tools" / "layers.txt").read_text())
@@ -215,7 +197,8 @@ def main():
     problems = [f"layers.txt: a cycle: {' -> '.join(cycle)}" for cycle in cycles]
     paths = sources.files(suffixes=(".h", ".cc", ".def"))
     problems += check(paths, table, sources.includes)
-    problems += check_circles(find_circles(paths, sources.includes), table.circles)
+    circles = find_circles(paths, sources.includes)
+    problems += [f"a circle of includes: {' '.join(sorted(circle))}" for circle in circles]
     sources.finish("layers", problems, len(paths))
 
 

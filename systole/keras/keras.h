@@ -9,13 +9,15 @@
 //   model.fit(x_train, y_train, {.batch_size = 64, .epochs = 20});
 #pragma once
 
+#include "systole/keras/base/counters.h"
 #include "systole/keras/datasets/boston_housing.h"
 #include "systole/keras/datasets/cifar.h"
 #include "systole/keras/datasets/imdb.h"
 #include "systole/keras/datasets/mnist.h"
 #include "systole/keras/datasets/reuters.h"
-#include "systole/keras/engine/seed.h"
 #include "systole/keras/files/saving.h"
+#include "systole/keras/fit/callbacks.h"
+#include "systole/keras/fit/interruption.h"
 #include "systole/keras/layers/advanced_activations.h"
 #include "systole/keras/layers/convolution.h"
 #include "systole/keras/layers/core.h"
@@ -38,8 +40,6 @@
 #include "systole/keras/preprocessing/utils.h"
 #include "systole/keras/quantized/quantized_model.h"
 #include "systole/keras/tpu/keras_support.h"
-#include "systole/keras/training/callbacks.h"
-#include "systole/keras/training/interruption.h"
 #include "systole/keras/training/sequence.h"
 
 namespace systole::keras {

@@ -1,8 +1,6 @@
 // Saver: the variables of a session as TensorFlow's checkpoints. (tf.train.Saver)
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,15 +13,11 @@
 #include "systole/graph/core/variable.h"
 #include "systole/session/device/variable_snapshot.h"
 #include "systole/session/session.h"
+#include "systole/train/checkpoint_extras.h"
 
 namespace systole {
 
 class CheckpointMatch;
-
-// State beside the variables that a program needs to continue exactly (random state, the position
-// in the input, the state of hooks), as bytes by name. Stored in `<prefix>.systole`, which
-// TensorFlow ignores.
-using CheckpointExtras = std::map<std::string, std::string>;
 
 struct SaverOptions {
   // Empty: all global variables of the current graph.
@@ -139,11 +133,6 @@ class Saver {
 
 // The prefix of the latest checkpoint of a directory on this machine, "" when there is none.
 std::string latest_checkpoint(const std::string& directory);
-
-// Returns the extras of a checkpoint; none if it has no such file. Errors: DATA_LOSS.
-CheckpointExtras read_checkpoint_extras(FileSystem& file_system, const std::string& prefix);
-void write_checkpoint_extras(FileSystem& file_system, const std::string& prefix,
-                             const CheckpointExtras& extras);
 
 // Names in a checkpoint and in the graph: {"conv/kernel", "tower/conv/kernel"}, or whole scopes,
 // with a "/" at the end: {"conv/", "tower/conv/"}, {"/", "tower/"}. (The assignment map of

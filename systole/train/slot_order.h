@@ -9,7 +9,8 @@
 #include <string>
 
 #include "systole/base/file_system.h"
-#include "systole/train/saver.h"
+#include "systole/graph/core/graph.h"
+#include "systole/train/checkpoint_extras.h"
 
 namespace systole {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/io/checkpoints/tensor_bundle.h"
-#include "systole/keras/training/backup.h"
+#include "systole/keras/fit/backup.h"
 #include "tests/crash_states/crash_states.h"
 
 namespace systole::testing {

@@ -9,8 +9,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/core/where_scope.h"
-#include "systole/keras/engine/layer_class.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 #include "systole/train/example_mask.h"
 
 namespace systole::keras {
@@ -380,22 +379,5 @@ int64_t Layer::count_params() const {
 }
 
 Json Layer::get_config() const { return definition_->config(); }
-
-std::string snake_case(std::string_view class_name) {
-  // As Keras: "_" before a capital that follows a small letter or precedes a small letter or digit.
-  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  std::string text;
-  for (size_t i = 0; i < class_name.size(); ++i) {
-    const char c = class_name[i];
-    const char next = i + 1 < class_name.size() ? class_name[i + 1] : ' ';
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper && i > 0 &&
-        (is_lower(class_name[i - 1]) || is_lower(next) || (next >= '0' && next <= '9'))) {
-      text += '_';
-    }
-    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return text;
-}
 
 }  // namespace systole::keras

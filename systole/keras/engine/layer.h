@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "systole/graph/core/graph.h"
+#include "systole/keras/base/counters.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/engine/call_context.h"
-#include "systole/keras/engine/json.h"
 #include "systole/keras/engine/weight.h"
 
 namespace systole::keras {
@@ -261,11 +262,7 @@ struct InputOptions {
 // NOLINTNEXTLINE(readability-identifier-naming): the name of Keras.
 KerasTensor Input(const Shape& shape, const InputOptions& options = {});
 
-// "dense", then "dense_1", ...: unique in the current graph since clear_session().
-std::string unique_layer_name(std::string_view class_name);
 // A shape in errors, as Python prints a tuple: "(None, 4)", "(4,)".
 std::string sizes_text(const Shape& shape);
-// "SeparableConv2D" -> "separable_conv2d".
-std::string snake_case(std::string_view class_name);
 
 }  // namespace systole::keras

@@ -11,8 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/engine/layer.h"
+#include "systole/keras/functions/activation.h"
+#include "systole/keras/functions/constraint.h"
+#include "systole/keras/functions/initializer.h"
+#include "systole/keras/functions/regularizer.h"
 
 namespace systole::keras {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,13 +11,10 @@
 
 #include "systole/base/tensor.h"
 #include "systole/graph/functions/initializers.h"
+#include "systole/keras/functions/constraint.h"
+#include "systole/keras/functions/regularizer.h"
 
 namespace systole::keras {
-
-// Returns the penalty on a weight, an f32 scalar that is added to the loss.
-using RegularizerFn = std::function<Output(const Output& weight)>;
-// Returns the weight projected onto the allowed set; applied after each update.
-using ConstraintFn = std::function<Output(const Output& weight)>;
 
 struct WeightOptions {
   Initializer initializer;  // required

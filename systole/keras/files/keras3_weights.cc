@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/keras/engine/network.h"
 #include "systole/keras/layers/recurrent_layer.h"
-#include "systole/keras/models/network.h"
 
 namespace systole::keras {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "systole/io/hdf5/hdf5_reader.h"
 #include "systole/io/hdf5/hdf5_writer.h"
-#include "systole/keras/files/options.h"
+#include "systole/keras/models/file_options.h"
 #include "systole/keras/models/model.h"
 
 namespace systole::keras {

@@ -6,8 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "systole/keras/engine/network.h"
 #include "systole/keras/layers/recurrent_layer.h"
-#include "systole/keras/models/network.h"
 
 namespace systole::keras {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "systole/keras/files/options.h"
+#include "systole/keras/models/file_options.h"
 #include "systole/keras/models/model.h"
 
 namespace systole::keras {

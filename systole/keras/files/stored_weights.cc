@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/keras/engine/network.h"
 #include "systole/keras/files/layer_weights.h"
-#include "systole/keras/models/network.h"
 
 namespace systole::keras {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "systole/keras/engine/layer.h"
-#include "systole/keras/files/options.h"
 #include "systole/keras/files/weight_conversions.h"
+#include "systole/keras/models/file_options.h"
 
 namespace systole::keras {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "systole/base/file_system.h"
-#include "systole/keras/files/options.h"
-#include "systole/keras/models/network.h"
+#include "systole/keras/engine/network.h"
+#include "systole/keras/models/file_options.h"
 
 namespace systole::keras {
 

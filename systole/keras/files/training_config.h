@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/training/trainer.h"
 
 namespace systole::keras {

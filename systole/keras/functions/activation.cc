@@ -7,7 +7,7 @@
 #include "systole/base/suggest.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 
 namespace systole::keras {
 namespace {

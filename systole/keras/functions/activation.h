@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/graph/core/graph.h"
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 
 namespace systole::keras {
 

@@ -1,7 +1,7 @@
 #include "systole/keras/functions/constraint.h"
 
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 
 namespace systole::keras {
 namespace {

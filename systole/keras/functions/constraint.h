@@ -1,12 +1,16 @@
 // Projections that weights are kept to after each update. (tf.keras.constraints)
 #pragma once
 
+#include <functional>
 #include <string>
 
-#include "systole/keras/engine/weight.h"
-#include "systole/keras/functions/configured.h"
+#include "systole/graph/core/graph.h"
+#include "systole/keras/base/configured.h"
 
 namespace systole::keras {
+
+// Returns the weight projected onto the allowed set; applied after each update.
+using ConstraintFn = std::function<Output(const Output& weight)>;
 
 template <class T>
 struct JsonType;

@@ -9,8 +9,8 @@
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/functions/array_functions.h"
-#include "systole/keras/engine/fields.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
+#include "systole/keras/base/fields.h"
 
 namespace systole::keras {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "systole/graph/functions/initializers.h"
-#include "systole/keras/functions/configured.h"
+#include "systole/keras/base/configured.h"
 
 namespace systole::keras {
 

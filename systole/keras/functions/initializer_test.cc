@@ -8,7 +8,7 @@
 #include <set>
 
 #include "systole/base/testing/error_of.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/testing/layer_checks.h"
 #include "systole/keras/testing/value_of.h"
 

@@ -9,7 +9,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
-#include "systole/keras/engine/layer.h"
+#include "systole/keras/base/counters.h"
 
 namespace systole::keras {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "systole/graph/core/graph.h"
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/train/losses/losses.h"
 
 namespace systole::keras {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/functions/loss.h"
 
 namespace systole::keras {

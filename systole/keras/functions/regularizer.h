@@ -1,12 +1,16 @@
 // Penalties on weights and activations. (tf.keras.regularizers)
 #pragma once
 
+#include <functional>
 #include <string>
 
-#include "systole/keras/engine/weight.h"
-#include "systole/keras/functions/configured.h"
+#include "systole/graph/core/graph.h"
+#include "systole/keras/base/configured.h"
 
 namespace systole::keras {
+
+// Returns the penalty on a weight, an f32 scalar that is added to the loss.
+using RegularizerFn = std::function<Output(const Output& weight)>;
 
 template <class T>
 struct JsonType;

@@ -10,7 +10,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/testing/layer_checks.h"
 #include "systole/keras/testing/value_of.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/graph/core/axes.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 
 namespace systole::keras {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/keras/engine/input_shape.h"
+#include "systole/keras/base/input_shape.h"
 #include "systole/keras/engine/layer.h"
 #include "systole/keras/functions/activation.h"
 #include "systole/keras/functions/constraint.h"

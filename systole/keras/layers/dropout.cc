@@ -1,8 +1,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/keras/base/counters.h"
 #include "systole/keras/engine/layer_class.h"
-#include "systole/keras/engine/seed.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/noise_shape.h"
 

@@ -26,7 +26,7 @@ std::vector<std::string> golden_layer_cases() {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry :
-       std::filesystem::directory_iterator(testing::golden_path(kGoldenLayers), error)) {
+       std::filesystem::directory_iterator(systole::testing::golden_path(kGoldenLayers), error)) {
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   }
   std::ranges::sort(names);
@@ -100,9 +100,9 @@ double penalty_of(const Json& model, const std::vector<Tensor>& weights) {
 class GoldenLayersTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "absent") GTEST_SKIP() << testing::kNoGoldenFiles;
+    if (GetParam() == "absent") GTEST_SKIP() << systole::testing::kNoGoldenFiles;
     std::ifstream file(
-        testing::golden_path(std::string(kGoldenLayers) + "/" + GetParam() + ".json"));
+        systole::testing::golden_path(std::string(kGoldenLayers) + "/" + GetParam() + ".json"));
     case_ = Json::parse(file);
   }
 

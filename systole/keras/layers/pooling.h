@@ -11,7 +11,7 @@
 #include <concepts>
 #include <initializer_list>
 
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/layers/core.h"
 
 namespace systole::keras::layers {

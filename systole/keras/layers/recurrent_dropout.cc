@@ -6,7 +6,7 @@
 #include "systole/graph/functions/array_functions.h"
 #include "systole/graph/functions/math_functions.h"
 #include "systole/graph/functions/nn_functions.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 
 namespace systole::keras::layers {
 

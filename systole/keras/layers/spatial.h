@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/graph/core/graph.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/engine/layer.h"
 
 namespace systole::keras::layers {

@@ -1,7 +1,7 @@
 // Dropout of whole channels. (tf.keras.layers)
 #pragma once
 
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/layers/core.h"
 
 namespace systole::keras::layers {

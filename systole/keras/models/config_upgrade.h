@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 
 namespace systole::keras {
 

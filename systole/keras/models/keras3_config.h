@@ -1,8 +1,8 @@
 // Models as Keras 3 writes them into archives: config.json of .keras files.
 #pragma once
 
-#include "systole/keras/engine/json.h"
-#include "systole/keras/models/network.h"
+#include "systole/keras/base/json.h"
+#include "systole/keras/engine/network.h"
 
 namespace systole::keras {
 

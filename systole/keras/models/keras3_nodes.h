@@ -9,7 +9,7 @@
 // 1 in output_layers. Keras 2 numbers those of models from 1 in both.
 #pragma once
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/engine/layer.h"
 
 namespace systole::keras {

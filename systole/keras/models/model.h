@@ -11,8 +11,8 @@
 
 #include "systole/hlo/ir/module.h"
 #include "systole/keras/engine/layer.h"
-#include "systole/keras/files/options.h"
-#include "systole/keras/models/network.h"
+#include "systole/keras/engine/network.h"
+#include "systole/keras/models/file_options.h"
 #include "systole/keras/training/fit_options.h"
 #include "systole/keras/training/history.h"
 #include "systole/keras/training/trainer.h"

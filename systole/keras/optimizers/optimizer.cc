@@ -8,7 +8,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/indexed_slices.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/base/json.h"
 #include "systole/keras/engine/call_context.h"
-#include "systole/keras/engine/json.h"
 #include "systole/train/optimizer.h"
 
 namespace systole::keras {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/optimizers/optimizer.h"
 
 namespace systole::keras {

@@ -13,7 +13,7 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/indexed_slices.h"
 #include "systole/graph/optimizers/update_step.h"
-#include "systole/keras/engine/fields.h"
+#include "systole/keras/base/fields.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::keras {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "systole/base/thread_pool.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 #include "systole/keras/preprocessing/image.h"
 
 namespace systole::keras::preprocessing::image {

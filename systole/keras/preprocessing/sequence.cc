@@ -6,7 +6,7 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/random.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 
 namespace systole::keras::preprocessing::sequence {
 namespace {

@@ -1,7 +1,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 #include "systole/keras/preprocessing/text.h"
 
 namespace systole::keras::preprocessing::text {

@@ -11,8 +11,8 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/keras/models/network.h"
-#include "systole/keras/training/trainer.h"
+#include "systole/keras/engine/network.h"
+#include "systole/keras/training/compile_options.h"
 
 namespace systole::keras {
 namespace {

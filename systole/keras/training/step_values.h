@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "systole/keras/training/trainer.h"
+#include "systole/keras/engine/network.h"
+#include "systole/keras/training/compile_options.h"
 
 namespace systole::keras {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "systole/keras/engine/call_context.h"
+#include "systole/keras/engine/network.h"
 #include "systole/keras/engine/weight_bindings.h"
-#include "systole/keras/models/network.h"
 #include "systole/keras/optimizers/optimizer.h"
 
 namespace systole::keras {

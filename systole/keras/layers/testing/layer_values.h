@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 
 namespace systole::keras::layers::testing {
 

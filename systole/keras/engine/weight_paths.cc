@@ -1,4 +1,4 @@
-#include "systole/keras/models/weight_paths.h"
+#include "systole/keras/engine/weight_paths.h"
 
 namespace systole::keras {
 namespace {

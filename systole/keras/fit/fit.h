@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "systole/keras/fit/batch_feed.h"
+#include "systole/keras/fit/batch_source.h"
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/batch_feed.h"
-#include "systole/keras/training/batch_source.h"
 
 namespace systole::keras {
 

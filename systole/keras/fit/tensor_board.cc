@@ -12,8 +12,8 @@
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/images/image.h"
+#include "systole/keras/fit/callbacks.h"
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/callbacks.h"
 #include "systole/profile/writer.h"
 #include "systole/session/graph_def/graph_def.h"
 

@@ -1,4 +1,4 @@
-#include "systole/keras/training/callbacks.h"
+#include "systole/keras/fit/callbacks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 #include "systole/io/events/event_reader.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/testing/http_server.h"
+#include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/training/progress_bar.h"
 #include "systole/profile/report.h"
 
 namespace systole::keras {

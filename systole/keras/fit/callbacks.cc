@@ -1,4 +1,4 @@
-#include "systole/keras/training/callbacks.h"
+#include "systole/keras/fit/callbacks.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "systole/base/error.h"
 #include "systole/data/state.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/keras/fit/monitor.h"
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/monitor.h"
 
 namespace systole::keras::callbacks {
 namespace {

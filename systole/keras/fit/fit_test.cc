@@ -12,8 +12,8 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/core/graph.h"
+#include "systole/keras/fit/batch_source.h"
 #include "systole/keras/keras.h"
-#include "systole/keras/training/batch_source.h"
 
 namespace systole::keras {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/keras/models/network.h"
-#include "systole/keras/training/batch_source.h"
-#include "systole/keras/training/epoch_order.h"
+#include "systole/keras/engine/network.h"
+#include "systole/keras/fit/batch_source.h"
+#include "systole/keras/fit/epoch_order.h"
 
 namespace systole::keras {
 namespace {

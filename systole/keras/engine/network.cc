@@ -1,4 +1,4 @@
-#include "systole/keras/models/network.h"
+#include "systole/keras/engine/network.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,6 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
-#include "systole/keras/training/trainer.h"
 
 namespace systole::keras {
 namespace {
@@ -58,9 +57,6 @@ std::vector<std::shared_ptr<LayerCall>> with_losses(const KerasTensors& inputs,
 }
 
 }  // namespace
-
-ModelDefinition::ModelDefinition() = default;
-ModelDefinition::~ModelDefinition() = default;
 
 std::vector<std::shared_ptr<LayerDefinition>> ModelDefinition::sublayers() const {
   std::vector<std::shared_ptr<LayerDefinition>> all;

@@ -1,4 +1,4 @@
-#include "systole/keras/training/batch_feed.h"
+#include "systole/keras/fit/batch_feed.h"
 
 #include <algorithm>
 #include <utility>

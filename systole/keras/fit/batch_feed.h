@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/data/feed/step_feed.h"
-#include "systole/keras/training/batch_source.h"
+#include "systole/keras/fit/batch_source.h"
 #include "systole/keras/training/trainer.h"
 #include "systole/train/loop/step_driver.h"
 

@@ -10,9 +10,9 @@
 #include "systole/base/suggest.h"
 #include "systole/data/state.h"
 #include "systole/keras/files/saving.h"
+#include "systole/keras/fit/callbacks.h"
+#include "systole/keras/fit/monitor.h"
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/callbacks.h"
-#include "systole/keras/training/monitor.h"
 
 namespace systole::keras {
 

@@ -1,4 +1,4 @@
-#include "systole/keras/training/progress_bar.h"
+#include "systole/keras/fit/progress_bar.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "systole/keras/training/monitor.h"
+#include "systole/keras/fit/monitor.h"
 
 #include <fmt/ranges.h>
 

@@ -16,12 +16,9 @@
 
 #include "systole/base/dtype.h"
 #include "systole/base/error.h"
-#include "systole/keras/engine/input_shape.h"
-#include "systole/keras/engine/json.h"
-#include "systole/keras/functions/activation.h"
-#include "systole/keras/functions/constraint.h"
-#include "systole/keras/functions/initializer.h"
-#include "systole/keras/functions/regularizer.h"
+#include "systole/keras/base/configured.h"
+#include "systole/keras/base/input_shape.h"
+#include "systole/keras/base/json.h"
 
 namespace systole::keras {
 

@@ -1,4 +1,4 @@
-#include "systole/keras/training/fit.h"
+#include "systole/keras/fit/fit.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +10,10 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/trace.h"
-#include "systole/keras/training/backup.h"
-#include "systole/keras/training/interruption.h"
-#include "systole/keras/training/progress_bar.h"
-#include "systole/keras/training/running_means.h"
+#include "systole/keras/fit/backup.h"
+#include "systole/keras/fit/interruption.h"
+#include "systole/keras/fit/progress_bar.h"
+#include "systole/keras/fit/running_means.h"
 #include "systole/profile/triggers.h"
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"

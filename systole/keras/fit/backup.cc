@@ -1,4 +1,4 @@
-#include "systole/keras/training/backup.h"
+#include "systole/keras/fit/backup.h"
 
 #include <utility>
 

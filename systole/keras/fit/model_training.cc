@@ -8,10 +8,10 @@
 #include "systole/base/log.h"
 #include "systole/base/suggest.h"
 #include "systole/graph/api/array_ops.h"
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
+#include "systole/keras/fit/fit.h"
+#include "systole/keras/fit/interruption.h"
 #include "systole/keras/models/model.h"
-#include "systole/keras/training/fit.h"
-#include "systole/keras/training/interruption.h"
 #include "systole/keras/training/step_values.h"
 #include "systole/train/loop/signals.h"
 
@@ -194,13 +194,13 @@ Model::Model(const Model& model, Placement placement)
 Trainer& Model::trainer_or_bare() const {
   ModelDefinition& definition = *model();
   if (!definition.trainer) {
-    definition.trainer = std::make_unique<Trainer>(definition, CompileOptions{}, Placement{});
+    definition.trainer = std::make_shared<Trainer>(definition, CompileOptions{}, Placement{});
   }
   if (!placement_) return *definition.trainer;
   const std::string key = fmt::format("{} {}", placement_->target, placement_->replicas);
-  std::unique_ptr<Trainer>& placed = definition.placed_trainers[key];
+  std::shared_ptr<Trainer>& placed = definition.placed_trainers[key];
   if (!placed) {
-    placed = std::make_unique<Trainer>(definition, definition.trainer->options(), *placement_,
+    placed = std::make_shared<Trainer>(definition, definition.trainer->options(), *placement_,
                                        definition.trainer->trainable());
   }
   return *placed;
@@ -213,14 +213,14 @@ void Model::compile(CompileOptions options) const {
   if (options.optimizer) options.optimizer = options.optimizer.for_model(model());
   const Placement placement = model()->trainer ? model()->trainer->placement() : Placement{};
   model()->placed_trainers.clear();
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), placement,
+  model()->trainer = std::make_shared<Trainer>(*model(), std::move(options), placement,
                                                collect_trainable(*model()));
 }
 
 void Model::place(Placement placement) const {
   CompileOptions options = model()->trainer ? model()->trainer->options() : CompileOptions{};
   auto trainable = model()->trainer ? model()->trainer->trainable() : nullptr;
-  model()->trainer = std::make_unique<Trainer>(*model(), std::move(options), std::move(placement),
+  model()->trainer = std::make_shared<Trainer>(*model(), std::move(options), std::move(placement),
                                                std::move(trainable));
 }
 

@@ -14,7 +14,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
-#include "systole/keras/engine/json.h"
+#include "systole/keras/base/json.h"
 
 namespace systole::keras {
 

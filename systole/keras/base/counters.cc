@@ -1,11 +1,10 @@
-#include "systole/keras/engine/seed.h"
+#include "systole/keras/base/counters.h"
 
+#include <cctype>
 #include <random>
-#include <string>
 
 #include "systole/base/random.h"
 #include "systole/graph/core/graph.h"
-#include "systole/keras/engine/layer.h"
 
 namespace systole::keras {
 namespace {
@@ -39,6 +38,23 @@ int64_t next_seed() {
   RandomStream stream(static_cast<uint64_t>(*graph.seed()), /*stream=*/0x6b65726173);
   stream.seek(2 * count);
   return static_cast<int64_t>(stream.next_u64() >> 1);
+}
+
+std::string snake_case(std::string_view class_name) {
+  // As Keras: "_" before a capital that follows a small letter or precedes a small letter or digit.
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string text;
+  for (size_t i = 0; i < class_name.size(); ++i) {
+    const char c = class_name[i];
+    const char next = i + 1 < class_name.size() ? class_name[i + 1] : ' ';
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && i > 0 &&
+        (is_lower(class_name[i - 1]) || is_lower(next) || (next >= '0' && next <= '9'))) {
+      text += '_';
+    }
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
 }
 
 std::string unique_layer_name(std::string_view class_name) {

@@ -16,9 +16,6 @@ class Trainer;
 // Base of all models. Derive from it for a model with a call() of its own.
 class ModelDefinition : public LayerDefinition {
  public:
-  ModelDefinition();
-  ~ModelDefinition() override;
-
   // The layers, in Keras's order.
   virtual std::vector<Layer> layers() const = 0;
   std::vector<std::shared_ptr<LayerDefinition>> sublayers() const override;
@@ -32,10 +29,10 @@ class ModelDefinition : public LayerDefinition {
   virtual void build_for(const std::vector<TensorType>& inputs) { static_cast<void>(inputs); }
 
   // What compile() made; null before.
-  std::unique_ptr<Trainer> trainer;
+  std::shared_ptr<Trainer> trainer;
   // The trainers of handles with a placement of their own (keras/tpu), by placement. They share
   // weights, the optimizer and the compile options with `trainer`.
-  std::map<std::string, std::unique_ptr<Trainer>> placed_trainers;
+  std::map<std::string, std::shared_ptr<Trainer>> placed_trainers;
 
  protected:
   // A model's layers are named by themselves.

@@ -5,10 +5,10 @@
 
 #include "systole/base/error.h"
 #include "systole/data/feed/step_stack.h"
-#include "systole/keras/training/fit.h"
+#include "systole/keras/fit/fit.h"
+#include "systole/keras/fit/progress_bar.h"
+#include "systole/keras/fit/running_means.h"
 #include "systole/keras/training/logs.h"
-#include "systole/keras/training/progress_bar.h"
-#include "systole/keras/training/running_means.h"
 #include "systole/train/loop/signals.h"
 #include "systole/train/loop/step_driver.h"
 

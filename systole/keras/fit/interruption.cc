@@ -1,4 +1,4 @@
-#include "systole/keras/training/interruption.h"
+#include "systole/keras/fit/interruption.h"
 
 #include <atomic>
 

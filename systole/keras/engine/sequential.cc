@@ -2,7 +2,7 @@
 
 #include "systole/base/error.h"
 #include "systole/keras/engine/layer_class.h"
-#include "systole/keras/models/network.h"
+#include "systole/keras/engine/network.h"
 
 namespace systole::keras {
 

@@ -4,8 +4,8 @@
 
 #include "systole/base/log.h"
 #include "systole/io/http/http_client.h"
-#include "systole/keras/engine/json.h"
-#include "systole/keras/training/callbacks.h"
+#include "systole/keras/base/json.h"
+#include "systole/keras/fit/callbacks.h"
 
 namespace systole::keras::callbacks {
 namespace {
