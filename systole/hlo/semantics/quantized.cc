@@ -75,7 +75,7 @@ std::vector<Tensor> evaluate_integers(const Instruction& instruction,
 
 // The integers less their zero points.
 Tensor centered(const Tensor& x, const TensorType& type) {
-  Tensor result = x.cast(DType::s32);
+  Tensor result = x.dtype() == DType::s32 ? x.clone() : x.cast(DType::s32);
   const std::span<int32_t> values = result.data<int32_t>();
   for_each_channel(type.shape, type.quantized->axis, [&](size_t i, size_t channel) {
     values[i] = wrap_to_32(values[i] - type.quantized->zero_point(channel));

@@ -239,6 +239,19 @@ TEST_F(QuantizedErrorsTest, NamesWrongOperandsAndResults) {
   expect_refused(cases);
 }
 
+TEST(QuantizedTest, TakesNoZeroPointsFromTheArgument) {
+  const std::string type = "tensor<2x!quant.uniform<i32:f32, 0.5:3>>";
+  const auto module = module_of(function("%x: " + type, "tensor<2xf32>",
+                                         "%0 = stablehlo.uniform_dequantize %x : (" + type +
+                                             ") -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"));
+  const std::vector<Tensor> arguments = {Tensor::of<int32_t>({2}, {5, 3})};
+  for (int i = 0; i < 2; ++i) {
+    const Tensor result = Evaluator().run(module->entry(), arguments)[0];
+    EXPECT_EQ(result.data<float>()[0], 1);
+    EXPECT_EQ(result.data<float>()[1], 0);
+  }
+}
+
 TEST(QuantizedTest, ExpandsRandomPrograms) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

@@ -47,6 +47,40 @@ std::vector<Value> write_shape_change(Partitioner& p, Instruction& x) {
   return results;
 }
 
+// The first device calls a target with a side effect, and tells the others the results.
+std::vector<Value> write_custom_call(Partitioner& p, Instruction& x) {
+  if (!x.attrs<CustomCallAttrs>().has_side_effect || p.is_manual(x)) return p.write_by_factors(x);
+  Builder& b = p.b();
+  std::vector<Value> operands;
+  for (const Value& operand : x.operands()) operands.push_back(p.whole(operand));
+  const Value device = b.op(Opcode::partition_id, {})->result();
+  const Value is_first = b.compare(device, b.scalar(DType::u32, 0), ComparisonDirection::eq);
+  const Instruction& called =
+      *b.op_with_regions(Opcode::if_, {is_first}, NoAttrs{}, [&](Instruction& now) {
+        Computation& calls = now.add_region();
+        Builder in_first(calls);
+        in_first.set_metadata(x.metadata());
+        calls.set_results(results_of(*in_first.op(x.opcode(), operands, x.attrs(),
+                                                  {x.results().begin(), x.results().end()})));
+        Computation& waits = now.add_region();
+        Builder in_others(waits);
+        std::vector<Value> nothing;
+        for (const TensorType& type : x.results()) {
+          const bool is_token = type.dtype == DType::token;
+          nothing.push_back(is_token ? in_others.op(Opcode::after_all, {})->result()
+                                     : in_others.splat(type, 0));
+        }
+        waits.set_results(std::move(nothing));
+      });
+  std::vector<Value> results = results_of(called);
+  for (int i = 0; i < x.num_results(); ++i) {
+    if (x.results()[i].dtype == DType::token) continue;
+    const Value told = p.resharder().from_first_device(b, results[i]);
+    results[i] = p.moved(told, p.grid().replicated(told.shape().rank()), x.result(i));
+  }
+  return results;
+}
+
 }  // namespace
 
 ShardingRule shard_collective(const Instruction& x) {
@@ -77,6 +111,8 @@ ShardingRule shard_custom_call(const Instruction& x) {
   } else if (is_placement(x)) {
     rule = shard_collective(x);
     if (target == kConstraint) rule.write = write_constraint;
+  } else {
+    rule.write = write_custom_call;
   }
   return rule;
 }

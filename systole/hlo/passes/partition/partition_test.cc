@@ -4,16 +4,20 @@
 #include <gmock/gmock.h>
 
 #include "systole/base/random.h"
+#include "systole/base/testing/sanitized.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/evaluator.h"
+#include "systole/hlo/semantics/example_program.h"
 #include "systole/hlo/semantics/index.h"
 #include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/testing/bombs.h"
 #include "systole/hlo/testing/random_module.h"
 #include "systole/stablehlo/text/text.h"
 
 namespace systole::hlo::testing {
 namespace {
 
+using systole::testing::kSanitized;
 using ::testing::HasSubstr;
 
 // Returns a device's part of the array.
@@ -474,6 +478,38 @@ TEST(Partition, RandomProgramsEqualTheWhole) {
   }
 }
 
+// Whether one device can run the program: it needs no other, and no target that only others know.
+bool runs_alone(const Module& module) {
+  for (const Instruction* x : module.entry().instructions()) {
+    const bool meets_others = x->traits().has(kSideEffect) && !x->is(Opcode::rng);
+    if (meets_others || x->is(Opcode::custom_call) || x->is(Opcode::partition_id)) return false;
+  }
+  return true;
+}
+
+TEST(Partition, ExamplesOfAllOpcodesEqualTheWhole) {
+  std::set<std::string_view> done;
+  for (int i = 0; i < kNumOpcodes; ++i) {
+    for (const DType dtype : {DType::f32, DType::s32, DType::pred, DType::c64}) {
+      const std::string text = example_program(static_cast<Opcode>(i), dtype);
+      std::unique_ptr<Module> module;
+      try {
+        module = text.empty() ? nullptr : parse(text);
+      } catch (const Error&) {
+        continue;  // not for this type
+      }
+      if (module == nullptr || !runs_alone(*module)) continue;
+      for (uint64_t seed = 0; seed < 3; ++seed) {
+        const auto sharded = module->clone();
+        shard_randomly(*sharded, 4, seed);
+        ASSERT_EQ(partition_difference(*sharded, 4, seed), "") << text;
+      }
+      done.insert(to_string(static_cast<Opcode>(i)));
+    }
+  }
+  EXPECT_GE(done.size(), 85U);
+}
+
 // Returns the partitioned program as text, without the attributes of its signature.
 std::string partitioned_text(const std::string& text, int num_devices) {
   auto partitioned = partition(*parse(text), num_devices);
@@ -517,6 +553,46 @@ TEST(PartitionText, AnAxisThatMovesIsExchanged) {
                   "return %a : tensor<4x8xf32>"),
       R"(    %0 = "stablehlo.all_to_all"(%arg0) {split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<4x4xf32>) -> tensor<2x8xf32>
     return %0 : tensor<2x8xf32>
+)");
+}
+
+TEST(PartitionText, ASumThatIsSplitIsScattered) {
+  const std::string body = body_on_two(
+      R"(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})",
+      R"((tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}))",
+      R"(%r = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+return %r : tensor<4x2xf32>)");
+  EXPECT_THAT(body, HasSubstr("contracting_dims = [0] x [0] : (tensor<4x4xf32>, tensor<4x2xf32>)"));
+  EXPECT_THAT(body, HasSubstr("\"stablehlo.reduce_scatter\"(%0)"));
+  EXPECT_THAT(body, HasSubstr("(tensor<4x2xf32>) -> tensor<2x2xf32>\n    return"));
+}
+
+TEST(PartitionText, OneDeviceCallsATargetWithASideEffect) {
+  EXPECT_EQ(
+      body_on_two(
+          R"(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})", "tensor<4xf32>",
+          R"(%r = stablehlo.custom_call @write(%a) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+return %r : tensor<4xf32>)"),
+      R"(    %0 = "stablehlo.all_gather"(%arg0) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids} : (tensor<2xf32>) -> tensor<4xf32>
+    %1 = stablehlo.partition_id : tensor<ui32>
+    %2 = stablehlo.constant dense<0> : tensor<ui32>
+    %3 = stablehlo.compare EQ, %1, %2 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %4 = "stablehlo.if"(%3) ({
+      %5 = stablehlo.custom_call @write(%0) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %5 : tensor<4xf32>
+    }, {
+      %6 = stablehlo.constant dense<0.0> : tensor<f32>
+      %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<f32>) -> tensor<4xf32>
+      stablehlo.return %7 : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    %8 = "stablehlo.collective_broadcast"(%4) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>} : (tensor<4xf32>) -> tensor<4xf32>
+    return %8 : tensor<4xf32>
+)");
+  EXPECT_EQ(body_on_two("%a: tensor<4xf32>", "tensor<4xf32>",
+                        R"(%r = stablehlo.custom_call @solve(%a) : (tensor<4xf32>) -> tensor<4xf32>
+return %r : tensor<4xf32>)"),
+            R"(    %0 = stablehlo.custom_call @solve(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
 )");
 }
 
@@ -739,6 +815,28 @@ TEST(Partition, RefusesWhatDoesNotFit) {
                                  to_local("l", "a", R"([{"x"}])", R"("x")", "8xf32", "3xf32") +
                                  "return %l : tensor<3xf32>\n}\n}\n";
   EXPECT_THAT(partition_error(wrong_part, 8), HasSubstr("part, got [3] of [8]"));
+}
+
+// Programs that cost a careless compiler time or its stack; each value is split over x at first.
+TEST(Partition, HostilePrograms) {
+  const auto run = [](const std::string& program, int num_devices) {
+    return on_stack_of(size_t{kSanitized ? 8 : 1} << 20, [&] {
+      const auto module = parse(program);
+      module->attributes["sdy.mesh @mesh"] = "<[\"x\"=2, \"y\"=2]>";
+      module->entry().attributes().parameters[0]["sdy.sharding"] =
+          "#sdy.sharding<@mesh, [{\"x\", ?}]>";
+      verify(*partition(*module, num_devices).module);
+    });
+  };
+  for (const bool composites : {false, true}) {
+    EXPECT_THAT(run(doubling_calls(40, composites), 4),
+                HasSubstr("RESOURCE_EXHAUSTED: partition: ops at a time"));
+  }
+  EXPECT_EQ(run(chain_of_calls(kSanitized ? 1000 : 10000), 4), "");
+  EXPECT_EQ(run(chain_of_ops(kSanitized ? 2000 : 20000), 4), "");
+  EXPECT_EQ(run(fan_out(2000), 4), "");
+  EXPECT_EQ(run(nested_loops(40), 4), "");
+  EXPECT_THAT(run(loops_in_calls(40, 10), 4), HasSubstr("regions, got more than 128 levels"));
 }
 
 }  // namespace

@@ -126,6 +126,14 @@ std::vector<Atoms> Partitioner::choose(const Instruction& x, const ShardingRule&
       }
     }
   };
+  for (int i = 0; i < x.num_operands(); ++i) {
+    for (size_t d = 0; d < rule.operands[i].size(); ++d) {
+      const DimFactors& factors = rule.operands[i][d];
+      if (factors.size() != 1 || !reduces_first(x, rule, factors[0])) continue;
+      chosen[factors[0]] = layout_of(x.operand(i)).dims[d];
+    }
+  }
+  for (const Atoms& atoms : chosen) used.insert(used.end(), atoms.begin(), atoms.end());
   int64_t largest = 0;
   for (const Value& result : results_of(x)) {
     take(layout_of(result), rule.results[result.index], false);
@@ -158,6 +166,36 @@ std::vector<Atoms> Partitioner::choose(const Instruction& x, const ShardingRule&
     std::ranges::for_each(rule.results, check);
   }
   return chosen;
+}
+
+bool Partitioner::reduces_first(const Instruction& x, const ShardingRule& rule, int factor) const {
+  if (!rule.factors[factor].reduced || rule.initial >= 0) return false;
+  std::optional<Atoms> alike;
+  int64_t elements = 0;
+  for (int i = 0; i < x.num_operands(); ++i) {
+    for (size_t d = 0; d < rule.operands[i].size(); ++d) {
+      if (rule.operands[i][d] != DimFactors{factor}) continue;
+      const Atoms& atoms = layout_of(x.operand(i)).dims[d];
+      if (atoms.empty() || (alike && *alike != atoms)) return false;
+      alike = atoms;
+      elements += x.operand(i).shape().num_elements();
+    }
+  }
+  return alike && x.shape().num_elements() <= elements;
+}
+
+// Adds up the parts. If the result shall be split along one axis by just these atoms, each device
+// gets its part of the sum alone.
+Value Partitioner::combined(Value part, const Atoms& reduced, Opcode combiner, Layout& from,
+                            const Layout& to) {
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    Atoms split = from.dims[d];
+    split.insert(split.end(), reduced.begin(), reduced.end());
+    if (split != to.dims[d]) continue;
+    from.dims[d] = std::move(split);
+    return resharder_.reduce_scatter(b(), part, reduced, static_cast<int64_t>(d), combiner);
+  }
+  return resharder_.all_reduce(b(), part, reduced, combiner);
 }
 
 Value Partitioner::identity(const ShardingRule& rule, const TensorType& type) {
@@ -195,7 +233,8 @@ std::vector<Value> Partitioner::write_by_factors(Instruction& x) {
   std::vector<Value> results = results_of(*written);
   for (int i = 0; i < x.num_results(); ++i) {
     if (!reduced.empty()) {
-      results[i] = resharder_.all_reduce(b(), results[i], reduced, *rule.combiner);
+      const Layout& wanted = rule.initial >= 0 ? layouts[i] : layout_of(x.result(i));
+      results[i] = combined(results[i], reduced, *rule.combiner, layouts[i], wanted);
       if (rule.initial >= 0) {
         const Value old = x.operand(rule.initial);
         const Value initial = at(old, project(rule.operands[rule.initial], rule, chosen));

@@ -27,6 +27,8 @@ class Partitioner {
   Resharder& resharder() { return resharder_; }
   const Grid& grid() const { return grid_; }
   const Placements& placements() const { return placements_; }
+  // Returns whether the instruction stands in a manual computation.
+  bool is_manual(const Instruction& x) const { return program_.scope_of(x) != nullptr; }
   const Layout& layout_of(Value old) const { return placements_.layout_of(old); }
   // Returns the part of an old value in a layout; by default its own, or whole.
   Value at(Value old, const Layout& layout);
@@ -52,7 +54,10 @@ class Partitioner {
   std::vector<Atoms> choose(const Instruction& x, const ShardingRule& rule) const;
   Layout project(const TensorFactors& dims, const ShardingRule& rule,
                  std::span<const Atoms> atoms) const;
+  // Takes reduced factors that all operands split alike, if the result is not larger than they are.
+  bool reduces_first(const Instruction& x, const ShardingRule& rule, int factor) const;
   Value identity(const ShardingRule& rule, const TensorType& type);
+  Value combined(Value part, const Atoms& reduced, Opcode combiner, Layout& from, const Layout& to);
 
   const Program& program_;
   const Grid& grid_;

@@ -211,6 +211,9 @@ void Placements::close(Value value) {
 
 // Until its priority comes, an axis with a sharding takes no other.
 void Placements::seed(Value value, const Layout& layout, const Sharding& sharding) {
+  if (!sharding.unreduced.empty()) {
+    throw unimplemented("sharding: unreduced axes, got {}, expected none", sharding.to_string());
+  }
   Placement& placement = at(value);
   for (const AxisRef& axis : sharding.replicated) {
     placement.reserved = joined(std::move(placement.reserved), grid_.atoms_of(sharding.mesh, axis));

@@ -178,6 +178,15 @@ Value Resharder::all_reduce(Builder& b, Value part, const Atoms& atoms, Opcode r
       ->result();
 }
 
+Value Resharder::reduce_scatter(Builder& b, Value part, const Atoms& atoms, int64_t axis,
+                                Opcode reducer) {
+  return b
+      .op_with_regions(Opcode::reduce_scatter, {part},
+                       ReduceScatterAttrs{.scatter_dimension = axis, .groups = groups(atoms, true)},
+                       [&](Instruction& x) { fill_reducer(x.add_region(), reducer, part.dtype()); })
+      ->result();
+}
+
 Value Resharder::from_first_device(Builder& b, Value value) {
   Atoms all;
   for (int atom = 0; atom < grid_.num_atoms(); ++atom) all.push_back(atom);

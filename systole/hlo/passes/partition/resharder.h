@@ -22,6 +22,8 @@ class Resharder {
   Value index(Builder& b, const Atoms& atoms, int64_t scale) const;
   // Combines the parts of the devices that differ in these atoms alone.
   Value all_reduce(Builder& b, Value part, const Atoms& atoms, Opcode reducer);
+  // The same, and returns the device's part of it along `axis`, which these atoms split further.
+  Value reduce_scatter(Builder& b, Value part, const Atoms& atoms, int64_t axis, Opcode reducer);
   // Returns the value of the first device.
   Value from_first_device(Builder& b, Value value);
 
