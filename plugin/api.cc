@@ -1,7 +1,7 @@
 // The plugin's table of functions.
 #include "plugin/error.h"
 #include "plugin/functions.h"
-#include "plugin/layouts.h"
+#include "plugin/shardings.h"
 
 namespace systole::plugin {
 namespace {
@@ -23,7 +23,7 @@ PJRT_Error* absent(Args*) noexcept {
 
 constexpr PJRT_Api kApi = {
     .struct_size = PJRT_Api_STRUCT_SIZE,
-    .extension_start = &layouts_extension.base,
+    .extension_start = &shardings_extension.base,
     .pjrt_api_version = {.struct_size = PJRT_Api_Version_STRUCT_SIZE,
                          .extension_start = nullptr,
                          .major_version = PJRT_API_MAJOR,

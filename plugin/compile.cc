@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "plugin/objects.h"
+#include "plugin/shardings.h"
 #include "systole/base/error.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/pjrt_abi/element_type.h"
+#include "systole/runtime/partitioned_program.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
 
 namespace systole::plugin {
@@ -35,8 +37,8 @@ runtime::CompileOptions runtime_options(const hlo::Computation& main,
   runtime::CompileOptions options{.num_replicas = given.num_replicas,
                                   .num_partitions = given.num_partitions,
                                   .device_assignment = given.device_assignment};
-  if (options.device_assignment.empty() && given.num_replicas == 1 && !given.portable &&
-      given.device_ordinal > 0) {
+  if (options.device_assignment.empty() && given.num_replicas * given.num_partitions == 1 &&
+      !given.portable && given.device_ordinal > 0) {
     options.device_assignment = {given.device_ordinal};
   }
   for (int p = 0; p < main.num_parameters(); ++p) {
@@ -45,9 +47,10 @@ runtime::CompileOptions runtime_options(const hlo::Computation& main,
   return options;
 }
 
-void describe_interface(Program& program, const hlo::Module& module) {
+// `module` is the program of one device, `given` the one whose attributes tell of its parameters.
+void describe_interface(Program& program, const hlo::Module& module, const hlo::Module& given) {
   const hlo::Computation& main = module.entry();
-  program.name = module.name();
+  program.name = given.name();
   program.aliased_parameter.assign(main.results().size(), -1);
   program.donated.assign(static_cast<size_t>(main.num_parameters()), false);
   for (const auto& [parameter, result] : module.aliases) {
@@ -56,7 +59,7 @@ void describe_interface(Program& program, const hlo::Module& module) {
   }
   for (int p = 0; p < main.num_parameters(); ++p) {
     program.parameters.push_back(main.parameter(p).type().storage());
-    program.donors.push_back(program.donated[p] || has_flag(main, p, "jax.buffer_donor"));
+    program.donors.push_back(program.donated[p] || has_flag(given.entry(), p, "jax.buffer_donor"));
   }
   for (const hlo::Value& result : main.results()) {
     program.results.push_back(result.type().storage());
@@ -70,15 +73,61 @@ void describe_interface(Program& program, const hlo::Module& module) {
     return found == all.end() ? hlo::AttributeTexts() : found->second;
   };
   for (size_t p = 0; p < program.parameters.size(); ++p) {
-    const hlo::AttributeTexts attributes = of(main.attributes().parameters, p);
+    const hlo::AttributeTexts attributes = of(given.entry().attributes().parameters, p);
     program.parameter_layouts.push_back(read_layout(attributes, program.parameters[p]));
     program.parameter_memory_kinds.add(read_memory_kind(attributes));
   }
   for (size_t k = 0; k < program.results.size(); ++k) {
-    const hlo::AttributeTexts attributes = of(main.attributes().results, k);
+    const hlo::AttributeTexts attributes = of(given.entry().attributes().results, k);
     program.result_layouts.push_back(read_layout(attributes, program.results[k]));
     program.result_memory_kinds.add(read_memory_kind(attributes));
   }
+}
+
+void check_devices(const pjrt_abi::CompileOptions& options, size_t devices) {
+  const auto wanted = int64_t{options.num_replicas} * options.num_partitions;
+  if (!options.device_assignment.empty() || wanted <= static_cast<int64_t>(devices)) return;
+  throw invalid_argument(
+      "systole plugin: {} replicas of {} partitions, got {} devices, expected as many",
+      options.num_replicas, options.num_partitions, devices);
+}
+
+// One flag for each value; the option may have one for all of them.
+std::vector<bool> for_each_value(const std::vector<bool>& flags, size_t count) {
+  return flags.size() == 1 ? std::vector<bool>(count, flags[0]) : flags;
+}
+
+runtime::PartitionedProgram split(const hlo::Module& module, const pjrt_abi::CompileOptions& given,
+                                  const runtime::CompileOptions& options) {
+  const hlo::Computation& main = module.entry();
+  return runtime::partition_program(
+      module, options,
+      {.propagate_to_parameters = for_each_value(given.propagate_to_parameters,
+                                                 static_cast<size_t>(main.num_parameters())),
+       .propagate_to_results = for_each_value(given.propagate_to_results, main.results().size())});
+}
+
+std::vector<std::string> encoded(const std::vector<hlo::Sharding>& shardings, int num_devices) {
+  std::vector<std::string> texts;
+  for (const hlo::Sharding& sharding : shardings) {
+    texts.push_back(encode_sharding(sharding, num_devices));
+  }
+  return texts;
+}
+
+// The statistics of one of the devices, of which the runtime counts all.
+void divide_stats(Program& program, size_t num_devices) {
+  runtime::ExecutableStats& stats = program.stats;
+  const auto devices = static_cast<int64_t>(num_devices);
+  const auto bytes_of = [](const std::vector<TensorType>& types) {
+    int64_t bytes = 0;
+    for (const TensorType& type : types) bytes += type.byte_size();
+    return bytes;
+  };
+  stats.argument_bytes = bytes_of(program.parameters);
+  stats.result_bytes = bytes_of(program.results);
+  stats.temp_bytes = (stats.temp_bytes + devices - 1) / devices;
+  stats.flops /= static_cast<double>(devices);
 }
 
 }  // namespace
@@ -90,19 +139,24 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   program->format = format;
   program->options_bytes = options;
   program->options = pjrt_abi::decode_compile_options(options);
-  const auto module = read_program(code, format);
-  describe_interface(*program, *module);
-  if (const size_t devices = client.devices().size();
-      program->options.device_assignment.empty() && program->options.num_replicas > 0 &&
-      static_cast<size_t>(program->options.num_replicas) > devices) {
-    throw invalid_argument("systole plugin: num_replicas, got {}, expected at most {}, the devices",
-                           program->options.num_replicas, devices);
+  const auto given = read_program(code, format);
+  check_devices(program->options, client.devices().size());
+  const int num_partitions = program->options.num_partitions;
+  runtime::PartitionedProgram parts{.options = runtime_options(given->entry(), program->options)};
+  if (num_partitions > 1) {
+    parts = split(*given, program->options, parts.options);
+    program->parameter_shardings.set(encoded(parts.parameters, num_partitions));
+    program->result_shardings.set(encoded(parts.results, num_partitions));
   }
-  std::shared_ptr<runtime::Executable> executable =
-      client.compile(*module, runtime_options(module->entry(), program->options));
+  const hlo::Module& module = num_partitions > 1 ? *parts.module : *given;
+  describe_interface(*program, module, *given);
+  std::shared_ptr<runtime::Executable> executable = client.compile(module, parts.options);
   program->fingerprint = fmt::format("{:016x}{:016x}", std::hash<std::string_view>()(code),
                                      std::hash<std::string_view>()(options));
   program->stats = executable->stats();
+  if (num_partitions > 1) {
+    divide_stats(*program, static_cast<size_t>(parts.options.num_replicas));
+  }
   program->cost.add("flops", static_cast<float>(program->stats.flops));
   return {std::move(program), std::move(executable)};
 }
@@ -111,15 +165,17 @@ PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled) {
   auto loaded = std::make_unique<PJRT_LoadedExecutable>();
   loaded->client = client;
   const pjrt_abi::CompileOptions& options = compiled.program->options;
-  for (int replica = 0; replica < options.num_replicas; ++replica) {
-    int id = replica % static_cast<int>(client->devices.size());
+  const int count = options.num_replicas * options.num_partitions;
+  for (int i = 0; i < count; ++i) {
+    int id = i % static_cast<int>(client->devices.size());
     if (!options.device_assignment.empty()) {
-      id = options.device_assignment[replica];
-    } else if (options.num_replicas == 1 && !options.portable && options.device_ordinal > 0) {
+      id = options.device_assignment[i];
+    } else if (count == 1 && !options.portable && options.device_ordinal > 0) {
       id = options.device_ordinal;
     }
     loaded->devices.push_back(client->devices[id]);
-    loaded->logical_ids.push_back({.replica = replica, .partition = 0});
+    loaded->logical_ids.push_back(
+        {.replica = i / options.num_partitions, .partition = i % options.num_partitions});
   }
   loaded->program = std::move(compiled.program);
   {

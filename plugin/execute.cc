@@ -14,7 +14,7 @@ using runtime::Result;
 
 constexpr std::string_view kExecute = "PJRT_LoadedExecutable_Execute";
 
-// The arguments of one parameter, by replica.
+// The arguments of one parameter, by device.
 class Column {
  public:
   Column(const PJRT_LoadedExecutable_Execute_Args& args, size_t parameter) {
@@ -49,7 +49,7 @@ class Column {
     return array_.use_count() == holders;
   }
 
-  // Copies the buffers' elements to an array with the replicas as its first axis.
+  // Copies the buffers' elements to an array with the devices as its first axis.
   Tensor stack(const TensorType& type) const {
     Tensor all(type);
     auto* place = static_cast<std::byte*>(all.raw());
@@ -93,11 +93,11 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
     throw invalid_argument("{}: number of arguments of '{}', got {}, expected {}", kExecute,
                            program.name, args.num_args, program.parameters.size());
   }
-  const size_t replicas = args.executable->devices.size();
-  if (args.num_devices != replicas) {
+  const size_t devices = args.executable->devices.size();
+  if (args.num_devices != devices) {
     throw invalid_argument(
-        "{}: num_devices of '{}', got {}, expected {}: all replicas run in one call", kExecute,
-        program.name, args.num_devices, replicas);
+        "{}: num_devices of '{}', got {}, expected {}: all devices run in one call", kExecute,
+        program.name, args.num_devices, devices);
   }
   for (size_t d = 0; d < args.num_devices; ++d) {
     for (size_t p = 0; p < args.num_args; ++p) {
@@ -190,7 +190,7 @@ class Call {
     for (size_t p = 0; p < count; ++p) {
       const Column& column = columns_.emplace_back(args_, p);
       const TensorType& type = executable_.parameter_types()[p];
-      // A program of several replicas takes whole arrays, or one value for all.
+      // A program of several devices takes the parts of all as one array, or one value for all.
       const bool in_place =
           type == program_.parameters[p] ? column.buffers()[0]->slice < 0 : column.is_stacked();
       if (in_place) {

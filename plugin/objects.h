@@ -50,6 +50,24 @@ class Attributes {
   std::vector<std::unique_ptr<std::vector<int64_t>>> lists_;
 };
 
+// Texts as the API passes them: pointers and sizes. Not copyable: pointers point into it.
+class Shardings {
+ public:
+  Shardings() = default;
+  Shardings(const Shardings&) = delete;
+  Shardings& operator=(const Shardings&) = delete;
+
+  void set(std::vector<std::string> texts);
+  // Null if there are none.
+  const char* const* data() const { return pointers_.empty() ? nullptr : pointers_.data(); }
+  const size_t* sizes() const { return sizes_.empty() ? nullptr : sizes_.data(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<const char*> pointers_;
+  std::vector<size_t> sizes_;
+};
+
 // Kinds of memories of parameters or results, and their names as the API lists them.
 struct MemoryKindNames {
   std::vector<size_t> kinds;  // places in kMemoryKinds
@@ -75,8 +93,8 @@ struct Program {
   std::vector<int> aliased_parameter;  // by result; -1: none
   std::vector<bool> donated;           // by parameter: some result is written over it
   std::vector<bool> donors;            // by parameter: deleted by the execution
-  std::vector<TensorType> parameters;  // storage types, of one replica
-  std::vector<TensorType> results;     // storage types, of one replica
+  std::vector<TensorType> parameters;  // storage types, of one device
+  std::vector<TensorType> results;     // storage types, of one device
   std::vector<PJRT_Buffer_Type> result_types;
   std::vector<int64_t> result_dims;  // of all results, one after another
   std::vector<size_t> result_ranks;
@@ -85,6 +103,9 @@ struct Program {
   MemoryKindNames parameter_memory_kinds;
   MemoryKindNames result_memory_kinds;
   Attributes cost;
+  // Serialised messages of xla.OpSharding, of a program of several partitions.
+  Shardings parameter_shardings;
+  Shardings result_shardings;
 };
 
 }  // namespace systole::plugin
@@ -156,7 +177,7 @@ struct PJRT_Executable {
 struct PJRT_LoadedExecutable {
   PJRT_Client* client = nullptr;
   std::shared_ptr<const systole::plugin::Program> program;
-  std::vector<PJRT_Device*> devices;  // by replica
+  std::vector<PJRT_Device*> devices;  // by replica, then by partition
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
 
   mutable systole::Mutex mutex;
@@ -164,8 +185,8 @@ struct PJRT_LoadedExecutable {
   std::shared_ptr<systole::runtime::Executable> executable SYSTOLE_GUARDED_BY(mutex);
 };
 
-// An array on one device: a buffer of the runtime, or the slice of one replica of an array that the
-// replicas of a program share.
+// An array on one device: a buffer of the runtime, or the slice of one device of an array that the
+// devices of a program share.
 struct PJRT_Buffer {
   PJRT_Client* client = nullptr;
   PJRT_Device* device = nullptr;
@@ -229,7 +250,7 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
 PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled);
 // Returns whether the program has no device of its own: each execution names one.
 inline bool is_portable(const PJRT_LoadedExecutable& loaded) {
-  return loaded.program->options.portable && loaded.program->options.num_replicas == 1;
+  return loaded.program->options.portable && loaded.devices.size() == 1;
 }
 // Returns the client that the devices of a topology belong to.
 runtime::Client& client_of(const PJRT_TopologyDescription& topology);

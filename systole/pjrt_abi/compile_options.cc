@@ -23,6 +23,8 @@ constexpr uint64_t kNumReplicas = 4;
 constexpr uint64_t kNumPartitions = 5;
 constexpr uint64_t kUseSpmdPartitioning = 6;
 constexpr uint64_t kDeviceAssignment = 9;
+constexpr uint64_t kPropagateToResults = 12;
+constexpr uint64_t kPropagateToParameters = 18;
 constexpr uint64_t kReplicaCount = 1;
 constexpr uint64_t kComputationCount = 2;
 constexpr uint64_t kComputationDevices = 3;
@@ -116,6 +118,14 @@ std::vector<int> decode_assignment(std::string_view bytes) {
   return assignment;
 }
 
+// Booleans of a list, packed or not.
+void append_flags(const Field& field, std::vector<bool>& flags) {
+  if (!field.is_bytes) return flags.push_back(field.value != 0);
+  for (std::string_view packed = field.bytes; !packed.empty();) {
+    flags.push_back(read_number(packed) != 0);
+  }
+}
+
 void decode_build_options(std::string_view bytes, CompileOptions& options) {
   for_each_field(bytes, [&](const Field& field) {
     switch (field.number) {
@@ -133,6 +143,12 @@ void decode_build_options(std::string_view bytes, CompileOptions& options) {
         break;
       case kDeviceAssignment:
         options.device_assignment = decode_assignment(field.bytes);
+        break;
+      case kPropagateToParameters:
+        append_flags(field, options.propagate_to_parameters);
+        break;
+      case kPropagateToResults:
+        append_flags(field, options.propagate_to_results);
         break;
       default:
         break;

@@ -19,6 +19,9 @@ struct CompileOptions {
   // The id of the device of partition p of replica r, at r * num_partitions + p. Empty: the
   // client's default.
   std::vector<int> device_assignment = {};
+  // By parameter and result, or one for all: whether the compiler may choose how it is split.
+  std::vector<bool> propagate_to_parameters = {};
+  std::vector<bool> propagate_to_results = {};
 };
 
 std::string encode(const CompileOptions& options);

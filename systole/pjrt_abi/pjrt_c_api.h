@@ -45,6 +45,7 @@ typedef struct PJRT_TopologyDescription PJRT_TopologyDescription;
 // Extensions are a list that starts at PJRT_Api::extension_start. Readers skip types that they do
 // not know.
 typedef int PJRT_Extension_Type;
+enum { PJRT_Extension_Type_Shardings = 19 };
 
 enum { PJRT_API_MAJOR = 0, PJRT_API_MINOR = 112 };
 

@@ -141,19 +141,18 @@ void HostClient::check_options(const hlo::Module& module, const CompileOptions& 
   if (options.num_replicas < 1 || options.num_replicas > kMaxReplicas)
     throw invalid_argument("{}: num_replicas, got {}, expected 1 to {}", platform_,
                            options.num_replicas, kMaxReplicas);
+  if (options.num_partitions < 1 || options.num_partitions > kMaxReplicas / options.num_replicas)
+    throw invalid_argument("{}: num_partitions, got {}, expected 1 to {}", platform_,
+                           options.num_partitions, kMaxReplicas / options.num_replicas);
   if (options.num_threads < 0 || options.num_threads > max_threads())
     throw invalid_argument("{}: num_threads, got {}, expected 0 to {}", platform_,
                            options.num_threads, max_threads());
-  if (options.num_partitions < 1)
-    throw invalid_argument("{}: num_partitions, got {}, expected >= 1", platform_,
-                           options.num_partitions);
-  if (options.num_partitions > 1)
-    throw unimplemented("{}: num_partitions, got {}, expected 1: this backend splits no arrays",
-                        platform_, options.num_partitions);
+  const int num_devices = options.num_replicas * options.num_partitions;
   if (const size_t count = options.device_assignment.size();
-      count > 0 && count != static_cast<size_t>(options.num_replicas)) {
-    throw invalid_argument("{}: device_assignment, got {} devices, expected {}, one a replica",
-                           platform_, count, options.num_replicas);
+      count > 0 && count != static_cast<size_t>(num_devices)) {
+    throw invalid_argument(
+        "{}: device_assignment, got {} devices, expected {}, one a replica and partition",
+        platform_, count, num_devices);
   }
   for (const int id : options.device_assignment) check_device(id);
   const auto parameters = static_cast<size_t>(module.entry().num_parameters());

@@ -14,7 +14,7 @@
 
 namespace systole::runtime {
 
-// The largest CompileOptions::num_replicas: the cores of the largest virtual TPU.
+// The largest number of replicas and partitions: the cores of the largest virtual TPU.
 inline constexpr int kMaxReplicas = 2048;
 // The largest CompileOptions::num_threads: 64, or four for each CPU if those are more.
 int max_threads();
@@ -37,8 +37,7 @@ class HostClient : public Client {
              const ClientOptions& resolved);
 
   // Errors: INVALID_ARGUMENT for replicas, partitions and threads out of range, and devices that
-  // are not there;
-  // UNIMPLEMENTED for more than one partition.
+  // are not there.
   void check_options(const hlo::Module& module, const CompileOptions& options) const;
   // Errors: UNIMPLEMENTED, with the target's name and line, for a custom call of a function that
   // main reaches if it is no placement (hlo/ir/placement.h) and `known` is false for it.

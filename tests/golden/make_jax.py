@@ -2,7 +2,7 @@
 """Makes the golden files of JAX: programs of jax.export, with inputs and the outputs that XLA computes, and StableHLO's
 portable artifacts in the oldest and newest version that this JAX writes.
 
-Run it with a Python that has the jax of README.md.
+Run it with a Python that has the jax of README.md, and with XLA_FLAGS=--xla_force_host_platform_device_count=8.
 """
 
 import pathlib
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jaxlib import _jax
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
@@ -105,13 +106,42 @@ def make_artifacts(folder: pathlib.Path) -> dict[str, Any]:
     return contents
 
 
+def make_partitioned(folder: pathlib.Path) -> dict[str, Any]:
+    """A program for several devices, as text and as a client sends it to a plugin: with Shardy's ops in bytecode."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("x", "y"))
+    spec = jax.sharding.PartitionSpec
+    rows = jax.sharding.NamedSharding(mesh, spec("x", None))
+
+    def manual(a: jax.Array) -> jax.Array:
+        return lax.psum(a, "y") + lax.axis_index("x")
+
+    def partly_manual(a: jax.Array) -> jax.Array:
+        return lax.all_gather(a * 2, "y", axis=0, tiled=True)
+
+    def program(a: jax.Array) -> Any:
+        b = jax.shard_map(manual, mesh=mesh, in_specs=spec("x", "y"), out_specs=spec("x"))(a)
+        c = lax.with_sharding_constraint(a @ a.T, rows)
+        d = jax.shard_map(
+            partly_manual, mesh=mesh, in_specs=spec("y"), out_specs=spec(), axis_names={"y"}, check_vma=False
+        )(c)
+        return b, d
+
+    text = jax.jit(program, in_shardings=rows).lower(ramp(8, 8)).as_text()
+    (folder / "partitioned.mlir").write_text(text)
+    version = stablehlo.get_current_version()
+    path = folder / "partitioned.mlirbc"
+    path.write_bytes(_jax.mlir.serialize_portable_artifact(text, version, True))
+    return {golden.relative(path): {"text": "stablehlo/partitioned.mlir", "version": version}}
+
+
 def main() -> None:
     assert jax.default_backend() == "cpu", jax.default_backend()
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")  # locations without this machine's folders
+    folder = golden.fresh("stablehlo")
     golden.record(
         {
             "jax_export": make_exports(golden.fresh("jax_export")),
-            "stablehlo": make_artifacts(golden.fresh("stablehlo")),
+            "stablehlo": make_artifacts(folder) | make_partitioned(folder),
         }
     )
 

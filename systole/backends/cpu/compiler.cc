@@ -84,11 +84,47 @@ ProgramPlan plan_program(const hlo::Module& module, const runtime::CompileOption
   return in_turn;
 }
 
+// Whether an op names replicas, which a program of one does not have.
+bool names_replicas(const hlo::Computation& computation) {
+  const auto names = [](const hlo::Instruction& x) {
+    const hlo::Attrs& attrs = x.attrs();
+    if (const auto* reduce = std::get_if<hlo::CollectiveAttrs>(&attrs)) {
+      return reduce->replica_groups.num_elements() > 0;
+    }
+    return std::holds_alternative<hlo::AllGatherAttrs>(attrs) ||
+           std::holds_alternative<hlo::ReduceScatterAttrs>(attrs) ||
+           std::holds_alternative<hlo::AllToAllAttrs>(attrs) ||
+           std::holds_alternative<hlo::RootedCollectiveAttrs>(attrs) ||
+           std::holds_alternative<hlo::CollectivePermuteAttrs>(attrs);
+  };
+  for (const hlo::Instruction* x : computation.instructions()) {
+    if (names(*x)) return true;
+    for (const auto& region : x->regions()) {
+      if (names_replicas(*region)) return true;
+    }
+  }
+  return false;
+}
+
+// What one of the replicas needs, if the temporary values of all are equal in size.
+runtime::ExecutableStats share_of_replica(const hlo::Module& module, int num_replicas,
+                                          const runtime::ExecutableStats& all) {
+  CompiledProgram own;
+  note_signature(module.entry(), own);
+  own.stats.temp_bytes = all.temp_bytes / num_replicas;
+  return own.stats;
+}
+
 // What one replica needs is planned for it alone, but only when all of them together need more.
 void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions& options,
                         int num_threads, const runtime::ExecutableStats& all) {
   const int64_t limit = options.memory_limit;
   if (limit == 0 || all.argument_bytes + all.result_bytes + all.temp_bytes <= limit) return;
+  if (std::ranges::any_of(module.functions(),
+                          [](const auto& function) { return names_replicas(*function); })) {
+    const auto share = share_of_replica(module, options.num_replicas, all);
+    return runtime::check_memory("core", module, share, limit);
+  }
   runtime::CompileOptions alone = options;
   alone.num_replicas = 1;
   alone.processes = nullptr;

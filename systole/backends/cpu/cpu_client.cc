@@ -11,6 +11,7 @@
 #include "systole/runtime/ffi/ffi_call.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/partitioned_program.h"
 
 namespace systole::cpu {
 namespace {
@@ -33,6 +34,10 @@ class CpuClient : public runtime::HostClient {
   std::unique_ptr<runtime::Executable> compile(const hlo::Module& module,
                                                const runtime::CompileOptions& given) override {
     check_options(module, given);
+    if (given.num_partitions > 1) {
+      const runtime::PartitionedProgram split = runtime::partition_program(module, given);
+      return compile(*split.module, split.options);
+    }
     check_custom_calls(module, [](const hlo::Instruction& x) {
       return runtime::is_ffi_call(x) || is_lapack_call(x) || process_call(x) != nullptr;
     });

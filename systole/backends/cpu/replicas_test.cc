@@ -95,6 +95,22 @@ TEST(CpuReplicas, CountsTheMemoryOfEachCore) {
                                ::testing::HasSubstr("node 'images'")));
 }
 
+// Groups name replicas, so that a program of one of them cannot be planned.
+TEST(CpuReplicas, CountsTheMemoryOfEachCoreInGroups) {
+  const auto module = hlo::parse(R"(func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
+  %0 = "stablehlo.collective_permute"(%a)
+      <{source_target_pairs = dense<[[0, 1], [1, 0], [2, 3], [3, 2]]> : tensor<4x2xi64>}>
+      : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %0 : tensor<1024xf32>
+})");
+  const auto compile = [&](int64_t limit) {
+    testing::client().compile(*module, {.num_replicas = 4, .memory_limit = limit});
+  };
+  compile(16 << 10);
+  EXPECT_THAT(systole::testing::error_of([&] { compile(2 << 10); }),
+              ::testing::HasSubstr("RESOURCE_EXHAUSTED: core: memory"));
+}
+
 hlo::DotAttrs contracting(int64_t lhs, int64_t rhs) {
   return {.lhs_contracting_dimensions = {lhs}, .rhs_contracting_dimensions = {rhs}};
 }

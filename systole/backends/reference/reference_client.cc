@@ -9,6 +9,7 @@
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/host_launch.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/partitioned_program.h"
 #include "systole/runtime/serialized_program.h"
 #include "systole/runtime/single_process.h"
 
@@ -158,6 +159,10 @@ class ReferenceClient : public runtime::HostClient {
                                                const CompileOptions& options) override {
     runtime::check_program_options("reference", options.program, {"profile"});
     check_options(module, options);
+    if (options.num_partitions > 1) {
+      const runtime::PartitionedProgram split = runtime::partition_program(module, options);
+      return compile(*split.module, split.options);
+    }
     check_custom_calls(module, [](const hlo::Instruction&) { return false; });
     runtime::check_single_process("reference", options);
     const auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,21 @@
 // Custom calls that place a value on a device or give it a layout and do not change it. JAX and
 // PyTorch/XLA write them into programs for several devices.
+//
+// Shardings of values, which passes/partition reads, are the texts of attributes of such calls:
+//
+//   Sharding(%a) {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {?}]>} : (T) -> T
+//   Sharding(%a) {mhlo.sharding = "{devices=[2,1]<=[2]}"} : (T) -> T
+//
+// A manual computation, which each device runs on its part of the operands, is a function between
+// two calls; the parts differ from the whole by the manual axes alone:
+//
+//   %l = GlobalToLocalShape(%a) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>,
+//                                sdy.manual_axes = #sdy<manual_axes{"x"}>}
+//   %r = call @manual_computation_body(%l)
+//   %g = LocalToGlobalShape(%r) {sdy.out_shardings = ..., sdy.manual_axes = ...}
+//
+// The function has sdy.manual_axes among its attributes. A computation without operands has no
+// first call, one without results no last one.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +26,24 @@
 
 namespace systole::hlo {
 
+inline constexpr std::string_view kShardingTarget = "Sharding";
+inline constexpr std::string_view kGlobalToLocal = "xla.sdy.GlobalToLocalShape";
+inline constexpr std::string_view kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
+// What the names of the functions begin with.
+inline constexpr std::string_view kManualBody = "xla.sdy.manual_computation_body";
+inline constexpr std::string_view kShardyAttribute = "sdy.sharding";
+inline constexpr std::string_view kGspmdAttribute = "mhlo.sharding";
+inline constexpr std::string_view kInShardingsAttribute = "sdy.in_shardings";
+inline constexpr std::string_view kOutShardingsAttribute = "sdy.out_shardings";
+inline constexpr std::string_view kManualAxesAttribute = "sdy.manual_axes";
+
 inline bool is_placement_target(std::string_view target) {
-  constexpr std::array<std::string_view, 10> kTargets = {"Sharding",
+  constexpr std::array<std::string_view, 10> kTargets = {kShardingTarget,
                                                          "SPMDFullToShardShape",
                                                          "SPMDShardToFullShape",
                                                          "xla.sdy.FuncResultSharding",
-                                                         "xla.sdy.GlobalToLocalShape",
-                                                         "xla.sdy.LocalToGlobalShape",
+                                                         kGlobalToLocal,
+                                                         kLocalToGlobal,
                                                          "annotate_device_placement",
                                                          "LayoutConstraint",
                                                          "MoveToDevice",

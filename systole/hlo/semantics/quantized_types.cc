@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/base/error.h"
+#include "systole/base/quantized_type.h"
 
 namespace systole::hlo {
 namespace {

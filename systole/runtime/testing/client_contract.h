@@ -277,7 +277,9 @@ TEST_P(ClientContract, RefusesOptionsThatDoNotFit) {
     return error_of([&] { client_.compile(*module, options); });
   };
   EXPECT_THAT(fails({.num_replicas = 0}), StartsWith("INVALID_ARGUMENT"));
-  EXPECT_THAT(fails({.num_partitions = 2}), StartsWith("UNIMPLEMENTED"));
+  EXPECT_THAT(fails({.num_partitions = 0}), StartsWith("INVALID_ARGUMENT"));
+  EXPECT_THAT(fails({.num_partitions = 1 << 20}),
+              AnyOf(StartsWith("INVALID_ARGUMENT"), StartsWith("UNIMPLEMENTED")));
   EXPECT_THAT(fails({.device_assignment = {1 << 20}}), StartsWith("INVALID_ARGUMENT"));
   EXPECT_THAT(fails({.num_replicas = 2, .device_assignment = {0}}), StartsWith("INVALID_ARGUMENT"));
   EXPECT_THAT(fails({.num_replicas = 2, .replicated_parameters = {true}}),
@@ -287,6 +289,39 @@ TEST_P(ClientContract, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(error_of([&] { client_.buffer_from_host(row(0), {.device_ids = nowhere}); }),
               StartsWith("INVALID_ARGUMENT"));
   EXPECT_THAT(error_of([&] { client_.memory_stats(1 << 20); }), StartsWith("INVALID_ARGUMENT"));
+}
+
+// Parts of arrays are the slices of stacked arrays; what every device has whole is there once.
+TEST_P(ClientContract, SplitsArraysOverPartitionsOrRefuses) {
+  const auto module = hlo::parse(R"(module {
+  sdy.mesh @m = <["a"=2]>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>},
+                  %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>})
+      -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}, tensor<f32>) {
+    %0 = stablehlo.add %x, %y : tensor<8xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %1 : tensor<8xf32>, tensor<f32>
+  }
+})");
+  std::unique_ptr<Executable> executable;
+  try {
+    executable = client_.compile(*module, {.num_partitions = 2});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unimplemented) << error.what();
+    return;
+  }
+  const TensorType parts{DType::f32, {2, 4}};
+  const TensorType whole{DType::f32, {8}};
+  ASSERT_THAT(executable->parameter_types(), ::testing::ElementsAre(parts, whole));
+  ASSERT_THAT(executable->result_types(),
+              ::testing::ElementsAre(parts, TensorType{DType::f32, {}}));
+  const std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7};
+  const Tensor stacked = Tensor::of<float>({2, 4}, x);
+  const auto results = run(*executable, std::vector{stacked, Tensor::of<float>({8}, x)});
+  EXPECT_TRUE(results[0].identical(Tensor::of<float>({2, 4}, {0, 2, 4, 6, 8, 10, 12, 14})));
+  EXPECT_TRUE(results[1].identical(Tensor::of<float>({}, {56})));
 }
 
 // Also one in a function that a branch calls.

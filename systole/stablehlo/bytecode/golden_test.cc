@@ -258,6 +258,17 @@ TEST(StablehloArtifacts, EqualTheTextOfJax) {
   }
 }
 
+// Shardy's ops and attributes among StableHLO's: what a client sends for several devices.
+TEST(StablehloArtifacts, OfSeveralDevicesEqualTheTextOfJax) {
+  const std::filesystem::path folder = std::string(kOwnFolder) + "/stablehlo";
+  const auto text = parse(read_binary(folder / "partitioned.mlir"));
+  const auto module = read_bytecode(read_binary(folder / "partitioned.mlirbc"), "f");
+  verify(*module);
+  EXPECT_EQ(print(*module), without_default_precision(print(*text)));
+  EXPECT_EQ(print(*read_bytecode(write_bytecode(*module), "ours")), print(*module));
+  EXPECT_THAT(print(*module), HasSubstr("xla.sdy.manual_computation_body_1"));
+}
+
 // Cut files and files with a wrong bit are refused with the offset, or are other programs.
 TEST_F(VhloGolden, DamagedFilesAreRefused) {
   const std::string bytes = artifacts().at("1_20_0");

@@ -53,7 +53,7 @@ class SdyReader {
       case SdyAttr::sharding:
         return sharding() + ">";
       case SdyAttr::unreduced_sharding:
-        return sharding() + unreduced() + ">";
+        return unreduced_sharding() + ">";
       case SdyAttr::reduced_sharding:
         return reduced_sharding();
       case SdyAttr::sharding_per_value:
@@ -143,10 +143,13 @@ class SdyReader {
     return text;
   }
 
-  std::string unreduced() { return fmt::format(", unreduced={{{}}}", fmt::join(list(), ", ")); }
+  std::string unreduced_sharding() {
+    const std::string text = sharding();
+    return text + fmt::format(", unreduced={{{}}}", fmt::join(list(), ", "));
+  }
 
   std::string reduced_sharding() {
-    std::string text = sharding() + unreduced();
+    const std::string text = unreduced_sharding();
     return text + fmt::format(", reduction_op={}>", reader_.signed_varint("reduction"));
   }
 

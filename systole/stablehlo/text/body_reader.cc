@@ -11,6 +11,7 @@
 #include "systole/stablehlo/text/custom_call.h"
 #include "systole/stablehlo/text/import.h"
 #include "systole/stablehlo/text/kept_symbols.h"
+#include "systole/stablehlo/text/sharding.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -115,7 +116,7 @@ void BodyReader::check_tuples(const ParsedOp& op) const {
 void BodyReader::add_op(Computation& computation, const ParsedOp& op) {
   check_tuples(op);
   const size_t end = lexer_.position();
-  define_results(op, make(computation, op));
+  define_results(op, shard_results(computation, op, make(computation, op)));
   lexer_.seek(end);
 }
 
@@ -145,7 +146,9 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
   if (splat != nullptr) {
     values = {import_splat(lexer_, computation, *splat, op)};
   } else {
-    values = sharded ? inline_region(computation, op) : import(computation, op);
+    values = op.name == kShardedRegion ? call_region(computation, op)
+             : sharded                 ? inline_region(computation, op)
+                                       : import(computation, op);
   }
   const std::vector<TensorType> declared = flatten(op.results);
   if (types_of(values) != declared) {
@@ -156,53 +159,112 @@ std::vector<Value> BodyReader::make(Computation& computation, const ParsedOp& op
   return values;
 }
 
-// With one device, the region is part of the enclosing computation.
-std::vector<Value> BodyReader::inline_region(Computation& computation, const ParsedOp& op) {
+// Opens the region; leave_region() closes it.
+std::vector<ParsedParameter> BodyReader::read_sharded_parameters(const ParsedOp& op) {
   const ParsedRegion& region = op.regions[0];
   lexer_.seek(region.body);
-  enter_region();
+  enter_region(true);
   std::vector<ParsedParameter> parameters = region.parameters;
   if (lexer_.peek().is(TokenKind::block)) parameters = read_block_parameters();
-  if (parameters.size() != op.operands.size()) {
-    throw lexer_.error_at(op.offset(),
-                          fmt::format("{}: parameters of its region, got {}, expected {}", op.name,
-                                      parameters.size(), op.operands.size()));
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    expect_same_type(op, "parameter", parameters[i].type, op.operands[i]->type);
-    scopes_.define(lexer_, parameters[i].name, {NamedValue(*op.operands[i])});
-  }
-  std::vector<Value> results;
-  std::vector<TypeTree> types;
+  if (parameters.size() == op.operands.size()) return parameters;
+  throw lexer_.error_at(op.offset(),
+                        fmt::format("{}: parameters of its region, got {}, expected {}", op.name,
+                                    parameters.size(), op.operands.size()));
+}
+
+// Reads the ops of the region of `op`. The names of what it returns stay visible.
+ParsedOp BodyReader::read_to_sharded_return(Computation& computation, const ParsedOp& op) {
   while (true) {
     if (lexer_.peek().is('}')) throw lexer_.unexpected(op.name, "a return before");
-    const ParsedOp inner = text::read_op(lexer_, scopes_);
+    ParsedOp inner = text::read_op(lexer_, scopes_);
     if (returns(inner)) {
       throw lexer_.error_at(inner.offset(), fmt::format("{}, got {}, expected {} at its end",
                                                         op.name, inner.name, kShardedReturn));
     }
-    if (inner.name != kShardedReturn) {
-      add_op(computation, inner);
-      continue;
-    }
-    results = inner.values();
-    for (const NamedValue* value : inner.operands) types.push_back(value->type);
-    break;
+    if (inner.name == kShardedReturn) return inner;
+    add_op(computation, inner);
   }
+}
+
+std::vector<Value> BodyReader::inline_region(Computation& computation, const ParsedOp& op) {
+  // Operands are names of the scopes around the region, which close over them.
+  std::vector<NamedValue> operands;
+  for (const NamedValue* operand : op.operands) operands.push_back(*operand);
+  const std::vector<ParsedParameter> parameters = read_sharded_parameters(op);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    expect_same_type(op, "parameter", parameters[i].type, operands[i].type);
+    scopes_.define(lexer_, parameters[i].name, {std::move(operands[i])});
+  }
+  const ParsedOp end = read_to_sharded_return(computation, op);
+  for (size_t i = 0; i < std::min(end.operands.size(), op.results.size()); ++i) {
+    expect_same_type(op, "result", end.operands[i]->type, op.results[i]);
+  }
+  std::vector<Value> results = end.values();
   leave_region();
-  for (size_t i = 0; i < std::min(types.size(), op.results.size()); ++i) {
-    expect_same_type(op, "result", types[i], op.results[i]);
-  }
   return results;
 }
 
-// With one device, its part of a value must be the whole value.
+// Each device runs the region on its part of the operands: a function between two custom calls that
+// change whole values to parts and back.
+std::vector<Value> BodyReader::call_region(Computation& computation, const ParsedOp& op) {
+  const ManualShardings shardings = read_manual_shardings(lexer_, op);
+  std::string name(kManualBody);
+  for (int i = 1; module_.find_function(name) != nullptr; ++i) {
+    name = fmt::format("{}_{}", kManualBody, i);
+  }
+  Computation& body = module_.add_function(name);
+  body.attributes().function[std::string(kManualAxesAttribute)] = shardings.axes;
+  for (const ParsedParameter& parameter : read_sharded_parameters(op)) {
+    add_parameter(body, parameter);
+  }
+  const ParsedOp end = read_to_sharded_return(body, op);
+  body.set_results(end.values());
+  leave_region();
+  const std::vector<TensorType> results = flatten(op.results);
+  if (body.results().size() != results.size()) {
+    throw lexer_.error_at(op.offset(), fmt::format("{}: values that its region returns, got {}, "
+                                                   "expected {}",
+                                                   op.name, body.results().size(), results.size()));
+  }
+  Builder builder(computation);
+  builder.set_metadata(op.metadata);
+  std::vector<TensorType> parameters;
+  for (int i = 0; i < body.num_parameters(); ++i) parameters.push_back(body.parameter(i).type());
+  const std::vector<Value> parts =
+      add_shape_change(builder, kGlobalToLocal, op.values(), parameters, shardings);
+  Instruction* const call =
+      computation.insert(Opcode::call, parts, result_types(body), CallAttrs{.callee = name});
+  call->set_metadata(op.metadata);
+  return add_shape_change(builder, kLocalToGlobal, results_of(*call), results, shardings);
+}
+
+// An op may say how its results are sharded. A custom call keeps its attributes.
+std::vector<Value> BodyReader::shard_results(Computation& computation, const ParsedOp& op,
+                                             std::vector<Value> values) {
+  if (op.name == "stablehlo.custom_call") return values;
+  for (const Dictionary& dictionary : op.attributes) {
+    for (const std::string_view name : {kShardyAttribute, kGspmdAttribute}) {
+      const Attribute* attribute = dictionary.find(name);
+      if (attribute == nullptr) continue;
+      const std::vector<std::string> texts = sharding_texts(lexer_, *attribute);
+      if (texts.size() != values.size()) continue;
+      Builder builder(computation);
+      builder.set_metadata(op.metadata);
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = add_sharding(builder, values[i], name, texts[i]);
+      }
+    }
+  }
+  return values;
+}
+
+// A region that is no manual one has whole values.
 void BodyReader::expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
                                   const TypeTree& global) const {
   if (local == global) return;
-  throw unimplemented("{}: {}: {}, got {} of {}, expected all of it: one device runs the program",
-                      lexer_.place(op.offset()), op.name, what, to_string(flatten({{local}})),
-                      to_string(flatten({{global}})));
+  throw lexer_.error_at(op.offset(),
+                        fmt::format("{}: {}, got {}, expected {}", op.name, what,
+                                    to_string(flatten({{local}})), to_string(flatten({{global}}))));
 }
 
 // Returns the results of an op that modules do not keep.
@@ -293,12 +355,12 @@ void BodyReader::read_region(Instruction& instruction, const ParsedRegion& parse
   leave_region();
 }
 
-void BodyReader::enter_region() {
+void BodyReader::enter_region(bool isolated) {
   if (++depth_ > kMaxRegionDepth) {
     throw lexer_.unexpected("region", fmt::format("at most {} levels", kMaxRegionDepth));
   }
   lexer_.expect('{', "region");
-  open_scope();
+  isolated ? scopes_.open_isolated() : scopes_.open();
 }
 
 void BodyReader::leave_region() {

@@ -34,13 +34,19 @@ class BodyReader {
   void set_results(Computation& computation, const ParsedOp& op);
   std::vector<Value> make(Computation& computation, const ParsedOp& op);
   std::vector<Value> import(Computation& computation, const ParsedOp& op);
+  // Read the region of an op of Shardy: into the computation, or into a function of its own.
   std::vector<Value> inline_region(Computation& computation, const ParsedOp& op);
+  std::vector<Value> call_region(Computation& computation, const ParsedOp& op);
+  std::vector<ParsedParameter> read_sharded_parameters(const ParsedOp& op);
+  ParsedOp read_to_sharded_return(Computation& computation, const ParsedOp& op);
+  std::vector<Value> shard_results(Computation& computation, const ParsedOp& op,
+                                   std::vector<Value> values);
   void expect_same_type(const ParsedOp& op, std::string_view what, const TypeTree& local,
                         const TypeTree& global) const;
   std::vector<Value> element_of_tuple(const ParsedOp& op);
   std::vector<ParsedParameter> read_block_parameters();
   // Read the '{' and the '}' of a region's body.
-  void enter_region();
+  void enter_region(bool isolated = false);
   void leave_region();
   std::vector<Value> make_instruction(Computation& computation, Opcode opcode, const ParsedOp& op);
   void read_region(Instruction& instruction, const ParsedRegion& parsed);

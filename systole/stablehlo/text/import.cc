@@ -7,6 +7,7 @@
 #include "systole/stablehlo/chlo/chlo.h"
 #include "systole/stablehlo/text/attr_reader.h"
 #include "systole/stablehlo/text/einsum.h"
+#include "systole/stablehlo/text/sharding.h"
 
 namespace systole::hlo::text {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::string_view kTuples[] = {"stablehlo.get_tuple_element", "stablehl
 constexpr std::string_view kChlo = "chlo.";
 constexpr std::string_view kMhlo = "mhlo.";
 constexpr std::string_view kTopK = "top_k";
-// Ops whose value is their operand. sharding_group has no result.
+// Ops whose value is their operand, as a whole. sharding_group has no result.
 constexpr std::string_view kPlacements[] = {"sdy.propagation_barrier", "sdy.reshard",
                                             "sdy.sharding_constraint", "sdy.sharding_group"};
 
@@ -104,9 +105,15 @@ class Importer {
         builder_.op(Opcode::custom_call, std::move(operands), std::move(attrs), declared_));
   }
 
-  std::vector<Value> placement() const {
+  std::vector<Value> placement() {
     expect_operands(1);
     if (op_.stem() == "sharding_group") return {};
+    for (const Dictionary& dictionary : op_.attributes) {
+      const Attribute* sharding = dictionary.find("sharding");
+      if (sharding == nullptr) continue;
+      return {add_sharding(builder_, op_.values()[0], kShardyAttribute,
+                           sharding_text(lexer_, *sharding))};
+    }
     return op_.values();
   }
 

@@ -9,7 +9,7 @@ void Scopes::define(const Lexer& lexer, const Token& name, std::vector<NamedValu
     throw lexer.error_at(name.offset,
                          fmt::format("name, got {} again, expected a new one", name.text));
   }
-  scopes_.back()[std::string(name.text)] = std::move(values);
+  scopes_.back().names[std::string(name.text)] = std::move(values);
 }
 
 const NamedValue& Scopes::read(Lexer& lexer) const {
@@ -35,8 +35,9 @@ const NamedValue& Scopes::read(Lexer& lexer) const {
 
 const std::vector<NamedValue>* Scopes::find(std::string_view name) const {
   for (size_t i = scopes_.size(); i-- > 0;) {
-    const auto found = scopes_[i].find(std::string(name));
-    if (found != scopes_[i].end()) return &found->second;
+    const auto found = scopes_[i].names.find(std::string(name));
+    if (found != scopes_[i].names.end()) return &found->second;
+    if (scopes_[i].isolated) return nullptr;
   }
   return nullptr;
 }

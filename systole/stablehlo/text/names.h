@@ -24,6 +24,8 @@ struct NamedValue {
 class Scopes {
  public:
   void open() { scopes_.emplace_back(); }
+  // Names of the scopes around it are not visible, and may be defined again.
+  void open_isolated() { scopes_.push_back({.names = {}, .isolated = true}); }
   void close() { scopes_.pop_back(); }
 
   // Defines %a, or %a:2 with two values. Errors: INVALID_ARGUMENT if the name is taken.
@@ -35,7 +37,11 @@ class Scopes {
  private:
   const std::vector<NamedValue>* find(std::string_view name) const;
 
-  std::vector<std::unordered_map<std::string, std::vector<NamedValue>>> scopes_;
+  struct Scope {
+    std::unordered_map<std::string, std::vector<NamedValue>> names;
+    bool isolated = false;
+  };
+  std::vector<Scope> scopes_;
 };
 
 // Groups `values`, the leaves of `types`, in order.

@@ -6,6 +6,7 @@
 #include "systole/stablehlo/text/import.h"
 #include "systole/stablehlo/text/location.h"
 #include "systole/stablehlo/text/op_types.h"
+#include "systole/stablehlo/text/sharding.h"
 #include "systole/stablehlo/text/syntax_reader.h"
 
 namespace systole::hlo::text {
@@ -226,8 +227,11 @@ class OpReader {
   void read_placement() {
     const size_t begin = lexer_.position();
     read_operands();
-    if (lexer_.peek().is('<')) lexer_.skip_balanced('<', '>');
-    skip_shardings();
+    Dictionary named;
+    if (lexer_.peek().is('<')) {
+      named.entries.push_back({"sharding", read_body("sdy.sharding", '<', '>')});
+    }
+    read_shardings(std::move(named));
     read_attributes();
     read_foreign_types(lexer_, begin, op_);
     op_.metadata = read_location(lexer_);
@@ -242,7 +246,7 @@ class OpReader {
     lexer_.expect('(', "operands");
     if (!lexer_.peek().is(')')) read_operands();
     lexer_.expect(')', "operands");
-    skip_shardings();
+    read_shardings({});
     std::vector<ParsedParameter> parameters;
     lexer_.expect('(', "region");
     while (!lexer_.accept(')')) {
@@ -256,19 +260,29 @@ class OpReader {
     op_.metadata = read_location(lexer_);
   }
 
-  // name=[...], name={...}, name=WORD
-  void skip_shardings() {
+  // name=[...], name={...}, name=WORD: shardings of values, axes of a mesh.
+  void read_shardings(Dictionary named) {
     while (lexer_.peek().is(TokenKind::identifier)) {
-      lexer_.take();
+      std::string name(lexer_.take().text);
       lexer_.expect('=', "op");
       if (lexer_.peek().is('[')) {
-        lexer_.skip_balanced('[', ']');
+        named.entries.push_back({std::move(name), read_body(kShardingPerValue, '[', ']')});
       } else if (lexer_.peek().is('{')) {
-        lexer_.skip_balanced('{', '}');
+        named.entries.push_back({std::move(name), read_body(kManualAxes, '{', '}')});
       } else {
         lexer_.take();
       }
     }
+    op_.attributes.push_back(std::move(named));
+  }
+
+  // The body of an attribute without its name.
+  Attribute read_body(std::string_view name, char open, char close) {
+    const size_t begin = lexer_.position();
+    lexer_.skip_balanced(open, close);
+    return {.offset = begin,
+            .end = lexer_.last_end(),
+            .value = DialectAttribute{std::string(name), begin}};
   }
 
   // An op of another dialect: operands and attributes in a list, in parentheses or not, attributes

@@ -98,9 +98,11 @@ class TpuV1Client : public runtime::HostClient {
       return host.compile(module, options);
     }
     runtime::check_single_process("tpu_v1", options);
-    if (options.num_replicas != 1) {
-      throw unimplemented("tpu_v1: replicas of a quantized program, got {}, expected 1",
-                          options.num_replicas);
+    if (options.num_replicas * options.num_partitions != 1) {
+      throw unimplemented(
+          "tpu_v1: replicas and partitions of a quantized program, got {} and {}, "
+          "expected 1",
+          options.num_replicas, options.num_partitions);
     }
     const auto start = std::chrono::steady_clock::now();
     auto runner = std::make_unique<StagedRunner>(module, MachineConfig(), host, options);

@@ -8,13 +8,11 @@
 
 namespace systole::hlo::replicas {
 
-// Returns, for each replica, the members of its replica group in group order; empty if the replica
-// is in no group. Errors: those of group_around.
+// Returns, for each process of the grid, the members of its group in group order; empty if the
+// process is in no group. Errors: those of group_around.
 std::vector<std::vector<int64_t>> groups_of(const Instruction& instruction,
-                                            const CollectiveAttrs& attrs, Grouping grouping,
-                                            Groups groups, int num_replicas);
-
-// The same for an instruction whose attributes have groups.
+                                            const ProcessGrid& grid);
+// The same for as many replicas of one partition.
 std::vector<std::vector<int64_t>> groups_of(const Instruction& instruction, int num_replicas);
 
 // Returns whether all replicas are in one group.

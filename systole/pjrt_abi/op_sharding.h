@@ -1,0 +1,21 @@
+// XLA's OpSharding message: how an array is spread over devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace systole::pjrt_abi {
+
+struct OpSharding {
+  // The number of parts of each axis; empty: every device has the whole array.
+  std::vector<int64_t> tiles;
+  // Devices in the order of their parts; those with the same part side by side.
+  std::vector<int64_t> devices;
+  bool one_device = false;  // the array is on the only device of `devices`
+};
+
+// Returns the serialised message.
+std::string encode(const OpSharding& sharding);
+
+}  // namespace systole::pjrt_abi
