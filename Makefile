@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests sanitize stress kill-test crash-states out-of-memory damage mnist-accuracy hostile fuzz bench bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -97,6 +97,12 @@ crash-states: deps ## power failures at every operation of every writer; STATES=
 	@$(call compile,release) --target crash_states_test
 	@SYSTOLE_CRASH_STATES=$(STATES) $(bin)/crash_states_test
 
+MUTANTS ?= 100
+mutants: deps ## faults of the PJRT plugin that systole conform finds; MUTANTS=number
+	@$(call configure,release)
+	@$(call compile,release) --target systole_app systole_pjrt
+	@tools/mutants.py --count $(MUTANTS)
+
 ALLOCATIONS ?= 1000000
 out-of-memory: deps ## let the n-th allocation fail in every parser, in saves and in the plugin; ALLOCATIONS=most n
 	@$(call configure,release)
@@ -132,6 +138,14 @@ bench: deps ## benchmarks against the limits of this machine; FILTER=regex selec
 	@$(call configure,release)
 	@$(call compile,release) --target systole_bench
 	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
+
+bench-jax: deps ## JAX on the plugin beside JAX on its own CPU; FILTER=regex
+	@tools/install-deps.sh clients
+	@$(call configure,release)
+	@$(call compile,release) --target systole_pjrt
+	@tools/install-clients.sh jax
+	@PYTHONPATH=python SYSTOLE_PJRT_LIBRARY=build/release/lib/libsystole_pjrt.so JAX_PLATFORMS=systole,cpu \
+	  build/clients/jax/bin/python bench/jax_rows.py --filter '$(FILTER)' --json build/release/bench_jax.json
 
 bench-peers: ## the same against libtorch, which it installs
 	@tools/install-deps.sh build peers

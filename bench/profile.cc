@@ -3,7 +3,7 @@
 #include "bench/cnn_step.h"
 #include "bench/figures.h"
 #include "bench/iris.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/recorder.h"
 
 namespace bench {
 namespace {

@@ -82,22 +82,17 @@ function(systole_op_list out)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# systole_optimizer_list(<out variable> graph|train|keras)
+# systole_rule_names(<out variable> <folder> <base>)
 #
-# Generates the C++ file that lists the rules of systole/graph/optimizers (`struct <Rule> : OptimizerRule` in its headers)
-# for a layer. For train also the header systole/graph/optimizers/all.h, which includes them.
-#   graph  all_optimizer_defs()     of systole/graph/optimizers/optimizer_def.h
-#   train  optimizer_classes()      of systole/train/optimizer.h
-#   keras  optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
-function(systole_optimizer_list out layer)
-  set(folder systole/graph/optimizers)
+# The rules (`struct <Rule> : <base>`) in the headers of a folder, and <folder>/all.h, which includes them.
+function(systole_rule_names out folder base)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.h")
   set(rules "")
   set(SYSTOLE_INCLUDES "")
   foreach(file IN LISTS files)
-    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" definitions REGEX "^struct [A-Za-z0-9]+ : OptimizerRule")
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" definitions REGEX "^struct [A-Za-z0-9]+ : ${base}")
     foreach(definition IN LISTS definitions)
-      if(definition MATCHES "^struct ([A-Za-z0-9]+) : OptimizerRule")
+      if(definition MATCHES "^struct ([A-Za-z0-9]+) :")
         list(APPEND rules ${CMAKE_MATCH_1})
       endif()
     endforeach()
@@ -105,53 +100,44 @@ function(systole_optimizer_list out layer)
       string(APPEND SYSTOLE_INCLUDES "#include \"${file}\"\n")
     endif()
   endforeach()
-  if(layer STREQUAL "train")
-    set(SYSTOLE_FOLDER "${folder}")
-    configure_file("${PROJECT_SOURCE_DIR}/cmake/rules_header.h.in"
-                   "${PROJECT_BINARY_DIR}/generated/include/${folder}/all.h" @ONLY)
-  endif()
-  set(SYSTOLE_ROWS "")
-  foreach(rule IN LISTS rules)
-    if(layer STREQUAL "graph")
-      string(APPEND SYSTOLE_ROWS "      &rules::${rule}::def,\n")
-    else()
-      string(APPEND SYSTOLE_ROWS "    add_optimizer_class<rules::${rule}>(all);\n")
-    endif()
-  endforeach()
-  list(LENGTH rules SYSTOLE_COUNT)
-  set(generated "${PROJECT_BINARY_DIR}/generated/${layer}_optimizer_list.cc")
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/${layer}_optimizer_list.cc.in" "${generated}" @ONLY)
-  set(${out} "${generated}" PARENT_SCOPE)
+  set(SYSTOLE_FOLDER "${folder}")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/rules_header.h.in"
+                 "${PROJECT_BINARY_DIR}/generated/include/${folder}/all.h" @ONLY)
+  set(${out} "${rules}" PARENT_SCOPE)
 endfunction()
 
 # systole_rule_list(<out variable> <kind> FOLDER <folder> BASE <base>)
 #
-# Generates the C++ file that lists the rules (`struct <Rule> : <base>`) in the headers of a folder, and <folder>/all.h, which
-# includes them.
+# Generates the C++ file that lists the rules of a folder, and <folder>/all.h.
 #   <kind>  all_<kind>_defs()   of <folder>/<kind>_def.h, which has <base> and <Kind>Def
 function(systole_rule_list out kind)
   cmake_parse_arguments(arg "" "FOLDER;BASE" "" ${ARGN})
-  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${arg_FOLDER}/*.h")
-  set(SYSTOLE_INCLUDES "")
+  systole_rule_names(rules ${arg_FOLDER} ${arg_BASE})
   set(SYSTOLE_ROWS "")
-  foreach(file IN LISTS files)
-    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" definitions REGEX "^struct [A-Za-z0-9]+ : ${arg_BASE}")
-    foreach(definition IN LISTS definitions)
-      if(definition MATCHES "^struct ([A-Za-z0-9]+) :")
-        string(APPEND SYSTOLE_ROWS "      &rules::${CMAKE_MATCH_1}::def,\n")
-      endif()
-    endforeach()
-    if(definitions)
-      string(APPEND SYSTOLE_INCLUDES "#include \"${file}\"\n")
-    endif()
+  foreach(rule IN LISTS rules)
+    string(APPEND SYSTOLE_ROWS "      &rules::${rule}::def,\n")
   endforeach()
   set(SYSTOLE_FOLDER "${arg_FOLDER}")
   set(SYSTOLE_KIND "${kind}")
   string(REPLACE "Rule" "Def" SYSTOLE_DEF "${arg_BASE}")
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/rules_header.h.in"
-                 "${PROJECT_BINARY_DIR}/generated/include/${arg_FOLDER}/all.h" @ONLY)
   set(generated "${PROJECT_BINARY_DIR}/generated/${kind}_list.cc")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/rule_list.cc.in" "${generated}" @ONLY)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()
+
+# systole_optimizer_list(<out variable> train|keras)
+#
+# Generates the C++ file that lists the classes of the rules of systole/graph/optimizers in a front end.
+#   train  optimizer_classes()      of systole/train/optimizer.h
+#   keras  optimizer_class_files()  of systole/keras/optimizers/optimizer_class.h
+function(systole_optimizer_list out front)
+  systole_rule_names(rules systole/graph/optimizers OptimizerRule)
+  set(SYSTOLE_ROWS "")
+  foreach(rule IN LISTS rules)
+    string(APPEND SYSTOLE_ROWS "    add_optimizer_class<rules::${rule}>(all);\n")
+  endforeach()
+  set(generated "${PROJECT_BINARY_DIR}/generated/${front}_optimizer_list.cc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${front}_optimizer_list.cc.in" "${generated}" @ONLY)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 

@@ -145,9 +145,13 @@ PJRT_Error* buffer_opaque_device_memory_data_pointer(
 
 PJRT_Error* buffer_increase_external_reference_count(
     PJRT_Buffer_IncreaseExternalReferenceCount_Args* args) {
-  return run(
-      "PJRT_Buffer_IncreaseExternalReferenceCount", args,
-      [](PJRT_Buffer_IncreaseExternalReferenceCount_Args& a) { ++a.buffer->external_references; });
+  return run("PJRT_Buffer_IncreaseExternalReferenceCount", args,
+             [](PJRT_Buffer_IncreaseExternalReferenceCount_Args& a) {
+               PJRT_Buffer& buffer = *a.buffer;
+               const std::shared_ptr<runtime::Buffer> array = array_of(buffer);
+               const MutexLock lock(buffer.mutex);
+               if (buffer.external_references++ == 0) buffer.referenced_array = array;
+             });
 }
 
 PJRT_Error* buffer_decrease_external_reference_count(
@@ -155,9 +159,12 @@ PJRT_Error* buffer_decrease_external_reference_count(
   return run(
       "PJRT_Buffer_DecreaseExternalReferenceCount", args,
       [](PJRT_Buffer_DecreaseExternalReferenceCount_Args& a) {
-        if (a.buffer->external_references-- > 0) return;
-        ++a.buffer->external_references;
-        throw failed_precondition("PJRT_Buffer_DecreaseExternalReferenceCount: the count is 0");
+        PJRT_Buffer& buffer = *a.buffer;
+        const MutexLock lock(buffer.mutex);
+        if (buffer.external_references == 0) {
+          throw failed_precondition("PJRT_Buffer_DecreaseExternalReferenceCount: the count is 0");
+        }
+        if (--buffer.external_references == 0) buffer.referenced_array.reset();
       });
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole::plugin {
 namespace {
@@ -90,7 +90,7 @@ void LaunchQueue::wait_for_all() {
 }
 
 void LaunchQueue::run() {
-  tracing::name_thread("launches");
+  name_thread("launches");
   thread_id_.store(std::this_thread::get_id());
   systole::MutexLock lock(mutex_);
   for (;;) {

@@ -198,7 +198,9 @@ struct PJRT_Buffer {
   mutable systole::Mutex mutex;
   std::shared_ptr<systole::runtime::Buffer> array
       SYSTOLE_GUARDED_BY(mutex);  // null once it is deleted
+  // Others that read the memory. It stays as it is while there are any, also after a deletion.
   std::atomic<int> external_references = 0;
+  std::shared_ptr<systole::runtime::Buffer> referenced_array SYSTOLE_GUARDED_BY(mutex);
 };
 
 struct PJRT_SerializedExecutable {

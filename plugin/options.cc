@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ranges>
 
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
@@ -17,6 +18,16 @@ constexpr std::string_view kBackend = "backend";
 // JAX and PyTorch/XLA pass these to plugins.
 constexpr std::array<std::string_view, 4> kIgnored = {"ml_framework_name", "ml_framework_version",
                                                       "max_inflight_computations", "platform_name"};
+
+// A board of a Cloud TPU: its cores, and what the compiler has of the memory of each.
+struct Board {
+  std::string_view name;
+  int64_t cores;
+  int64_t core_memory;
+  std::string_view kind;
+};
+constexpr std::array<Board, 2> kBoards = {
+    {{"v2-8", 8, 8'034'172'928, "TPU v2"}, {"v3-8", 8, 16'624'107'520, "TPU v3"}}};
 
 Error wrong_type(std::string_view name) {
   return invalid_argument(
@@ -68,6 +79,34 @@ runtime::OptionValue converted(const runtime::OptionValue& value,
   return parse_value(*text);
 }
 
+// Reads SYSTOLE_CORES, the number of devices, and SYSTOLE_TPU, the name of a board.
+void read_environment(BackendChoice& choice) {
+  const std::string cores = environment_value("SYSTOLE_CORES");
+  const std::string tpu = environment_value("SYSTOLE_TPU");
+  const runtime::OptionValue number = parse_value(cores);
+  if (!cores.empty()) {
+    const auto* const count = std::get_if<int64_t>(&number);
+    if (count == nullptr || *count < 1) {
+      throw invalid_argument("systole plugin: SYSTOLE_CORES, got '{}', expected 1 or more", cores);
+    }
+    choice.options["cores"] = *count;
+  }
+  if (tpu.empty()) return;
+  const auto board = std::ranges::find(kBoards, tpu, &Board::name);
+  if (board == kBoards.end()) {
+    throw invalid_argument("systole plugin: SYSTOLE_TPU, got '{}', expected one of {}", tpu,
+                           fmt::join(kBoards | std::views::transform(&Board::name), ", "));
+  }
+  if (!cores.empty() && number != runtime::OptionValue(board->cores)) {
+    throw invalid_argument(
+        "systole plugin: SYSTOLE_CORES, got {} with SYSTOLE_TPU={}, expected {} or none", cores,
+        tpu, board->cores);
+  }
+  choice.options["cores"] = board->cores;
+  choice.options["core_memory"] = board->core_memory;
+  choice.options["core_kind"] = std::string(board->kind);
+}
+
 }  // namespace
 
 BackendChoice parse_choice(std::string_view text) {
@@ -94,6 +133,7 @@ std::string to_text(const BackendChoice& choice) {
 
 BackendChoice read_client_options(std::span<const PJRT_NamedValue> values) {
   BackendChoice choice = parse_choice(environment_value("SYSTOLE_PJRT_OPTIONS"));
+  read_environment(choice);
   for (const PJRT_NamedValue& value : values) {
     const std::string_view name(value.name, value.name_size);
     set(choice, name, value_of(value, name));

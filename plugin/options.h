@@ -16,7 +16,8 @@ struct BackendChoice {
 };
 
 // Reads `backend` ("cpu", "reference") and the options of that backend: `cores`, `core_memory`,
-// `core_kind`. Options that are not given are those of the environment variable
+// `core_kind`. Options that are not given are those of environment variables: SYSTOLE_CORES, a
+// number of devices; SYSTOLE_TPU, "v2-8" or "v3-8", the cores of that Cloud TPU with their memory;
 // SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8". A text is taken for a number where the option is
 // one: some hosts pass nothing else. Ignores the names that frameworks pass to every plugin.
 // Errors: INVALID_ARGUMENT for other names and for values of other types; NOT_FOUND for another

@@ -35,6 +35,15 @@ std::string encode_sharding(const hlo::Sharding& sharding, int num_devices) {
   for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
     message.tiles.push_back(sharding.num_shards(static_cast<int>(dim)));
   }
+  // XLA's message has no place for copies of terms.
+  int64_t parts = 1;
+  for (const int64_t tile : message.tiles) parts *= tile;
+  int64_t terms = 1;
+  for (const hlo::AxisRef& axis : sharding.unreduced) {
+    const hlo::MeshAxis* const whole = sharding.mesh.find(axis.name);
+    terms *= axis.size > 0 ? axis.size : (whole == nullptr ? 1 : whole->size);
+  }
+  message.unreduced = terms > 1 && parts * terms == num_devices;
   return encode(message);
 }
 

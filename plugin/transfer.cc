@@ -112,6 +112,19 @@ Layout wanted_layout(const PJRT_Client_BufferFromHostBuffer_Args& a) {
       .minor_to_major = {tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size}};
 }
 
+// Extends elements below a byte to it: hosts leave its other bits as they are.
+void fill_bytes(Tensor& tensor) {
+  const DTypeInfo& info = dtype_info(tensor.dtype());
+  if (!info.integer || info.bits >= 8) return;
+  const int unused = 8 - info.bits;
+  auto* const bytes = static_cast<uint8_t*>(tensor.raw());
+  for (int64_t i = 0; i < tensor.byte_size(); ++i) {
+    const auto top = static_cast<uint8_t>(bytes[i] << unused);
+    bytes[i] =
+        static_cast<uint8_t>(info.is_signed ? static_cast<int8_t>(top) >> unused : top >> unused);
+  }
+}
+
 Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
   constexpr std::string_view kFunction = "PJRT_Client_BufferFromHostBuffer";
   const TensorType type = type_of(a.type, a.dims, a.num_dims);
@@ -129,6 +142,7 @@ Tensor read_host(const PJRT_Client_BufferFromHostBuffer_Args& a) {
   } else {
     std::memcpy(tensor.raw(), a.data, static_cast<size_t>(tensor.byte_size()));
   }
+  fill_bytes(tensor);
   return tensor;
 }
 

@@ -252,6 +252,7 @@ using systole::TPUClusterResolver;
 
 // tf.contrib.layers: what programs that are all tf.layers otherwise take from it.
 namespace contrib::layers {
+using systole::layers::l1_l2_regularizer;
 using systole::layers::l1_regularizer;
 using systole::layers::l2_regularizer;
 using systole::layers::layer_norm;

@@ -22,6 +22,7 @@ void add_commands(CommandLine& line, std::span<const Command> commands);
 extern const Command kBoardCommand;
 extern const Command kCacheCommand;
 extern const Command kCheckCommand;
+extern const Command kConformCommand;
 extern const Command kDataCommand;
 extern const Command kDevicesCommand;
 extern const Command kEvaluateCommand;

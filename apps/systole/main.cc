@@ -24,7 +24,7 @@ constexpr const Command* kCommands[] = {
     &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kExportCommand,   &kCheckCommand,
     &kProfileCommand, &kBoardCommand,    &kInspectCommand, &kDataCommand,     &kFilesCommand,
     &kHloCommand,     &kFlopsCommand,    &kMachineCommand, &kQuantizeCommand, &kTpuV1Command,
-    &kDevicesCommand, &kWorkerCommand,   &kCacheCommand,   &kVersionCommand};
+    &kDevicesCommand, &kConformCommand,  &kWorkerCommand,  &kCacheCommand,    &kVersionCommand};
 
 void add_command(CommandLine& line, const Command& command) {
   CommandLine& added = line.command(command.name, command.summary);

@@ -82,6 +82,49 @@ def test_linear_algebra_of_16_bits(dtype: Any) -> None:
     np.testing.assert_allclose(np.asarray(values, np.float32), np.linalg.svd(X)[1], rtol=0.05)
 
 
+SMALL_FLOATS = (
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn",
+)
+SMALL_TYPES = (*SMALL_FLOATS, "int2", "uint2", "int4", "uint4")
+
+
+@pytest.mark.parametrize("name", SMALL_TYPES)
+def test_small_types(name: str) -> None:
+    a, b = (np.array(x, np.float32).astype(name) for x in ([1, 2, 0.5, 1], [0.5, 1, 1, 3]))
+    np.testing.assert_array_equal(np.asarray(jnp.asarray(a)).astype(np.float32), a.astype(np.float32))
+    expect_same(lambda a, b: (a + b, a * b, a @ b, jnp.max(b), a < b, jnp.where(a < b, a, b)), a, b)
+    expect_same(lambda a, b: (a.astype(jnp.float16), (a.astype(jnp.float32) * 1.3 + 0.1).astype(a.dtype)), a, b)
+    ordered = (lambda b: b) if name == "int2" else jnp.sort  # JAX's CPU sorts int2 as if it had no sign
+    expect_same(lambda a, b: (ordered(b), jnp.concatenate([a, b]).reshape(2, 4).T, a[jnp.array([2, 0])]), a, b)
+    expect_same(lambda a, b: lax.fori_loop(0, 3, lambda _, c: c + b, a), a, b)
+
+
+@pytest.mark.parametrize("name", SMALL_FLOATS)
+def test_every_code_of_small_floats(name: str) -> None:
+    codes = np.arange(16 if name.startswith("float4") else 256, dtype=np.uint8).view(name)
+    expect_same(lambda a: a.astype(jnp.float32), codes[1:])
+    numbers = np.concatenate([np.linspace(-500, 500, 1001), np.geomspace(1e-6, 1e6, 1001)]).astype(np.float32)
+    expect_same(lambda a: a.astype(name).astype(jnp.float32), numbers, tolerance=0)
+
+
+def product(lhs: Any, rhs: Any, **options: Any) -> Any:
+    return lax.dot_general(lhs, rhs, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32, **options)
+
+
+def test_products_of_two_types() -> None:
+    whole = np.round(X * 3)
+    for lhs, rhs in (("float8_e4m3fn", "float8_e5m2"), ("float32", "int32"), ("float32", "bfloat16")):
+        expect_same(product, whole.astype(lhs), whole.astype(rhs))
+
+
 def test_donated_arguments_are_updated_in_place() -> None:
     update = jax.jit(lambda a: a + 1, donate_argnums=0)
     a = jnp.zeros((256, 256))

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
-from systole_tpu import _options, command_path, library_path
+from systole_tpu import command_path, library_path
+
+_DEVICES = "import jax; d = jax.devices('systole'); print(len(d), d[0].device_kind)"
 
 
-def test_cores_and_tpus() -> None:
-    assert _options.client_options({}) == {}
-    assert _options.client_options({"SYSTOLE_CORES": "4"}) == {"cores": 4}
-    tpu = _options.client_options({"SYSTOLE_TPU": "v3-8", "SYSTOLE_CORES": "8"})
-    assert tpu == {"cores": 8, "core_memory": 16_624_107_520, "core_kind": "TPU v3"}
+def _devices(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    cleared = {name: value for name, value in os.environ.items() if name not in ("SYSTOLE_CORES", "SYSTOLE_TPU")}
+    return subprocess.run(
+        [sys.executable, "-c", _DEVICES], env={**cleared, **environment}, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "shown"), [({"SYSTOLE_CORES": "4"}, "4 "), ({"SYSTOLE_TPU": "v3-8"}, "8 TPU v3")]
+)
+def test_cores_and_tpus(environment: dict[str, str], shown: str) -> None:
+    assert _devices(environment).stdout.startswith(shown)
 
 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"SYSTOLE_CORES": "-1"}, "SYSTOLE_CORES, got '-1', expected a number of devices"),
-        ({"SYSTOLE_CORES": "many"}, "SYSTOLE_CORES, got 'many'"),
+        ({"SYSTOLE_CORES": "many"}, "SYSTOLE_CORES, got 'many', expected 1 or more"),
         ({"SYSTOLE_TPU": "v9"}, "SYSTOLE_TPU, got 'v9', expected one of v2-8, v3-8"),
         ({"SYSTOLE_TPU": "v2-8", "SYSTOLE_CORES": "4"}, "got 4 with SYSTOLE_TPU=v2-8, expected 8 or none"),
     ],
 )
 def test_values_that_cannot_be(environment: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match="SYSTOLE") as error:
-        _options.client_options(environment)
-    assert message in str(error.value)
+    assert message in _devices(environment).stderr
 
 
 def test_missing_files_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,9 @@ def test_pmap() -> None:
 def test_results_tell_where_they_are(mesh: Mesh) -> None:
     rows = NamedSharding(mesh, P("x", None))
     f = jax.jit(
-        jax.shard_map(lambda a: (a + 1, lax.psum(a, "y")), mesh=mesh, in_specs=P("x", "y"), out_specs=(P("x", "y"), P("x")))
+        jax.shard_map(
+            lambda a: (a + 1, lax.psum(a, "y")), mesh=mesh, in_specs=P("x", "y"), out_specs=(P("x", "y"), P("x"))
+        )
     )
     parts, sums = f(X)
     assert parts.sharding.is_equivalent_to(NamedSharding(mesh, P("x", "y")), 2)
@@ -194,7 +196,11 @@ def step(params: dict[str, Any], x: Any, y: Any) -> Any:
 def test_training(mesh: Mesh, specs: str) -> None:
     batch = P("x") if specs in ("data", "both") else P()
     model = specs in ("model", "both")
-    layout = {"w1": P(None, "y") if model else P(), "b1": P("y") if model else P(), "w2": P("y", None) if model else P()}
+    layout = {
+        "w1": P(None, "y") if model else P(),
+        "b1": P("y") if model else P(),
+        "w2": P("y", None) if model else P(),
+    }
     shardings = {name: NamedSharding(mesh, spec) for name, spec in layout.items()}
     data = NamedSharding(mesh, batch)
     random = np.random.RandomState(1)

@@ -27,16 +27,8 @@ struct IntegerRange {
   static constexpr T lowest = std::numeric_limits<T>::min();
   static constexpr T highest = std::numeric_limits<T>::max();
 };
-template <>
-struct IntegerRange<int4> {
-  static constexpr int lowest = -8;
-  static constexpr int highest = 7;
-};
-template <>
-struct IntegerRange<uint4> {
-  static constexpr int lowest = 0;
-  static constexpr int highest = 15;
-};
+template <int kBits, bool kSigned>
+struct IntegerRange<NarrowInteger<kBits, kSigned>> : NarrowInteger<kBits, kSigned> {};
 
 template <class To, class Float>
 To saturate(Float value) {

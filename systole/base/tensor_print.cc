@@ -24,7 +24,7 @@ void print_element(std::string& out, const T& value) {
     fmt::format_to(it, "{}", value);
   } else if constexpr (requires { value.real(); }) {
     fmt::format_to(it, "({}, {})", value.real(), value.imag());
-  } else {  // int4, uint4
+  } else {  // an integer below 8 bits
     fmt::format_to(it, "{}", static_cast<int>(value));
   }
 }
@@ -67,11 +67,15 @@ std::string Tensor::to_string(int64_t max_elements) const {
   if (!valid()) return "invalid";
   std::string out = type().to_string() + " ";
   if (num_elements_ == 0) return out + "{}";
-  const auto print = [&]<class T>() { Printer<T>(out, shape_, data<T>(), max_elements).print(); };
+  // Few significant digits: floats below 16 bits print exactly as f32.
+  const Tensor values = is_small_float(dtype_) ? cast(DType::f32) : *this;
+  const auto print = [&]<class T>() {
+    Printer<T>(out, shape_, values.data<T>(), max_elements).print();
+  };
   if (dtype_ == DType::string) {
     print.template operator()<std::string>();
   } else {
-    visit_dtype(dtype_, print);
+    visit_dtype(values.dtype(), print);
   }
   return out;
 }

@@ -14,7 +14,7 @@
 #include "systole/base/available_cpus.h"
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole {
 namespace {
@@ -155,7 +155,7 @@ ThreadPool::Impl::~Impl() { stop_workers(); }
 void ThreadPool::Impl::start_workers() {
   for (int i = 1; i < num_threads; ++i) {
     workers.emplace_back([this] {
-      tracing::name_thread("pool");
+      name_thread("pool");
       run_worker();
     });
   }

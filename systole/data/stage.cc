@@ -7,8 +7,8 @@
 #include "systole/base/clock.h"
 #include "systole/base/mutex.h"
 #include "systole/base/random.h"
-#include "systole/base/trace.h"
 #include "systole/data/recycle.h"
+#include "systole/tracing/span.h"
 
 namespace systole::data {
 namespace {

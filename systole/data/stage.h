@@ -178,7 +178,7 @@ class Stage {
   // Called by a stage with threads: their number, and the time that they worked.
   void note_threads(int count);
   void note_work(std::chrono::nanoseconds took);
-  // Returns the stage's name in recordings (base/trace.h).
+  // Returns the stage's name in recordings (tracing/recording.h).
   const char* traced_name() const {
     return counters_ == nullptr ? "stage" : counters_->traced_name;
   }

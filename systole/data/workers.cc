@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "systole/base/error.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole {
 
@@ -43,7 +43,7 @@ bool Workers::step(Lock& lock) noexcept {
 }
 
 void Workers::run() {
-  tracing::name_thread("input worker");
+  name_thread("input worker");
   Lock lock(mutex_);
   while (!stopped_ && failure_ == nullptr && !cancellation_.cancelled()) {
     bool worked = false;

@@ -1,5 +1,7 @@
 #include "systole/pjrt_abi/compile_options.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -18,6 +20,8 @@ constexpr uint64_t kBuildOptions = 3;
 constexpr uint64_t kPortable = 4;
 constexpr uint64_t kOptionOverrides = 7;
 constexpr uint64_t kOverrideName = 1;
+constexpr uint64_t kOverrideValue = 2;
+constexpr uint64_t kOverrideText = 1;  // of the value
 constexpr uint64_t kDeviceOrdinal = 1;
 constexpr uint64_t kNumReplicas = 4;
 constexpr uint64_t kNumPartitions = 5;
@@ -156,16 +160,37 @@ void decode_build_options(std::string_view bytes, CompileOptions& options) {
   });
 }
 
+// Options of XLA that are true or false, among those that programs set.
+constexpr std::array<std::string_view, 4> kFlags = {"xla_embed_ir_in_executable",
+                                                    "xla_dump_hlo_as_text", "xla_dump_hlo_as_proto",
+                                                    "xla_cpu_enable_fast_math"};
+
+// The value of a flag, if it is a text, is "true" or "false".
+void check_flag(std::string_view name, std::string_view value) {
+  for_each_field(value, [&](const Field& field) {
+    const std::string_view text = field.bytes;
+    if (field.number != kOverrideText || text == "true" || text == "false") return;
+    throw invalid_argument("PJRT compile options: option '{}': '{}' is not a valid bool value.",
+                           name, text);
+  });
+}
+
 // XLA's own options, of which this compiler has none, change no result.
 void check_override(std::string_view entry) {
   constexpr std::string_view kXla = "xla_";
+  std::string_view name;
+  std::string_view value;
   for_each_field(entry, [&](const Field& field) {
-    if (field.number != kOverrideName || field.bytes.starts_with(kXla)) return;
+    if (field.number == kOverrideName) name = field.bytes;
+    if (field.number == kOverrideValue) value = field.bytes;
+  });
+  if (!name.starts_with(kXla)) {
     throw invalid_argument(
         "PJRT compile options: No such compile option: '{}', expected one of XLA's, which begin "
         "with {}",
-        field.bytes, kXla);
-  });
+        name, kXla);
+  }
+  if (std::ranges::find(kFlags, name) != kFlags.end()) check_flag(name, value);
 }
 
 void append_number(std::string& bytes, uint64_t field, int64_t value) {

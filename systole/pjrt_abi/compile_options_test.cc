@@ -58,6 +58,20 @@ TEST(PjrtCompileOptions, RefuseUnknownOverrides) {
               HasSubstr("No such compile option: 'no_a'"));
 }
 
+TEST(PjrtCompileOptions, RefuseOtherValuesOfFlags) {
+  const auto with = [](std::string_view value) {
+    const std::string_view name = "xla_dump_hlo_as_text";
+    const auto field = [](char number, std::string_view bytes) {
+      return std::string{number, static_cast<char>(bytes.size())}.append(bytes);
+    };
+    const std::string entry = field(0x0A, name) + field(0x12, field(0x0A, value));
+    return decode_compile_options(field(0x3A, entry) + kOneDevice).num_replicas;
+  };
+  EXPECT_EQ(with("true"), 1);
+  EXPECT_THAT(error_of([&] { static_cast<void>(with("much")); }),
+              HasSubstr("'xla_dump_hlo_as_text': 'much' is not a valid bool value"));
+}
+
 TEST(PjrtCompileOptions, RefuseOtherBytes) {
   const auto refusal = [](const std::string& bytes) {
     return error_of([&] { decode_compile_options(bytes); });

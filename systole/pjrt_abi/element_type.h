@@ -6,7 +6,7 @@
 
 namespace systole::pjrt_abi {
 
-// Errors: UNIMPLEMENTED for types that DType does not have, such as those of 8-bit floats.
+// Errors: UNIMPLEMENTED for types that DType does not have.
 DType to_dtype(PJRT_Buffer_Type type);
 
 // Returns PJRT_Buffer_Type_INVALID for types that no device has.

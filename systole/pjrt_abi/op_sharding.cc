@@ -12,8 +12,10 @@ constexpr uint64_t kType = 1;
 constexpr uint64_t kTileDimensions = 3;
 constexpr uint64_t kTileDevices = 4;
 constexpr uint64_t kReplicateOnLastDimension = 6;
+constexpr uint64_t kLastTileDimensions = 8;  // what the tiles behind those of axes are
 constexpr uint64_t kMaximal = 1;
 constexpr uint64_t kOther = 3;
+constexpr int64_t kUnreduced = 6;
 constexpr uint64_t kPacked = 2;  // the wire type
 
 void append(std::string& message, uint64_t field, uint64_t value) {
@@ -42,13 +44,17 @@ std::string encode(const OpSharding& sharding) {
   std::vector<int64_t> tiles = sharding.tiles;
   int64_t parts = 1;
   for (const int64_t tile : tiles) parts *= tile;
-  if (parts == 1) return message;  // type 0, replicated
+  if (parts == 1 && !sharding.unreduced) return message;  // type 0, replicated
   const int64_t copies = static_cast<int64_t>(sharding.devices.size()) / parts;
   if (copies > 1) tiles.push_back(copies);
   append(message, kType, kOther);
   append(message, kTileDimensions, tiles);
   append(message, kTileDevices, sharding.devices);
-  if (copies > 1) append(message, kReplicateOnLastDimension, 1);
+  if (copies > 1 && sharding.unreduced) {
+    append(message, kLastTileDimensions, std::vector<int64_t>{kUnreduced});
+  } else if (copies > 1) {
+    append(message, kReplicateOnLastDimension, 1);
+  }
   return message;
 }
 

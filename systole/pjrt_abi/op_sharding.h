@@ -13,6 +13,7 @@ struct OpSharding {
   // Devices in the order of their parts; those with the same part side by side.
   std::vector<int64_t> devices;
   bool one_device = false;  // the array is on the only device of `devices`
+  bool unreduced = false;   // devices with the same part hold terms of a sum
 };
 
 // Returns the serialised message.

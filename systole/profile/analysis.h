@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::profile {
 

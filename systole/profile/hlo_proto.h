@@ -1,8 +1,8 @@
 // A program's memory plan as XLA's messages, for XProf.
 #pragma once
 
-#include "systole/base/trace.h"
 #include "systole/profile/proto/hlo.pb.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::profile {
 

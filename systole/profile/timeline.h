@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::profile {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::profile {
 

@@ -16,6 +16,7 @@
 #include "systole/profile/pages.h"
 #include "systole/profile/trace_json.h"
 #include "systole/profile/xplane.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::profile {
 namespace {

@@ -111,7 +111,8 @@ struct ExecutableStats {
   int64_t reference_steps = 0;  // see StepProfile::interpreted
   double compile_seconds = 0;
   bool code_cached = false;  // its machine code was in memory or on disk already
-  bool notes_steps = false;  // launches record their steps (base/trace.h); else the caller does
+  bool notes_steps =
+      false;  // launches record their steps (tracing/recording.h); else the caller does
 };
 
 // A compiled program of one or more replicas in lockstep. Arrays are whole: a parameter or result

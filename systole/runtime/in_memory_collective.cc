@@ -5,8 +5,8 @@
 
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/collective.h"
+#include "systole/tracing/span.h"
 
 namespace systole::runtime {
 namespace {

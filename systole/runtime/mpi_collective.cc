@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "systole/base/error.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/mpi_library.h"
+#include "systole/tracing/span.h"
 
 namespace systole::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole::runtime {
 
@@ -48,7 +48,7 @@ void OrderedWork::drop_all() {
 }
 
 void OrderedWork::run() {
-  tracing::name_thread("processes");
+  name_thread("processes");
   MutexLock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&]() SYSTOLE_REQUIRES(mutex_) { return ends_ || !waiting_.empty(); });

@@ -8,11 +8,11 @@
 #include "systole/base/environment.h"
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/mpi_collective.h"
 #include "systole/runtime/mpi_heartbeat.h"
 #include "systole/runtime/mpi_library.h"
 #include "systole/runtime/ordered_work.h"
+#include "systole/tracing/span.h"
 
 namespace systole::runtime {
 

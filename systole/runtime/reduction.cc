@@ -12,14 +12,13 @@ namespace {
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <class T>
-constexpr bool kIsSmall = std::is_same_v<T, int4> || std::is_same_v<T, uint4>;
-template <class T>
 constexpr bool kIsComplex =
     std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 // The type in which elements are combined.
 template <class T>
-using Wide = std::conditional_t<kIsHalf<T>, float, std::conditional_t<kIsSmall<T>, int32_t, T>>;
+using Wide =
+    std::conditional_t<kIsHalf<T>, float, std::conditional_t<is_narrow_integer<T>, int32_t, T>>;
 
 template <class W>
 W combine(W a, W b, Reduction reduction) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "systole/base/trace.h"
 #include "systole/session/uniform_values.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 namespace {

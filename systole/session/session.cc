@@ -8,8 +8,8 @@
 
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
 #include "systole/session/session_impl.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 namespace {

@@ -10,10 +10,10 @@
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
 #include "systole/base/thread_pool.h"
-#include "systole/base/trace.h"
 #include "systole/session/session_impl.h"
 #include "systole/session/step_module.h"
 #include "systole/stablehlo/text/text.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 namespace {

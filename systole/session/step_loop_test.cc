@@ -11,7 +11,6 @@
 #include "systole/base/error.h"
 #include "systole/base/random.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/base/trace.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
@@ -19,6 +18,7 @@
 #include "systole/graph/api/tpu_collectives.h"
 #include "systole/graph/gradients/gradients.h"
 #include "systole/runtime/registry.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole {
 namespace {

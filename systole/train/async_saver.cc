@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 
@@ -19,7 +20,7 @@ AsyncSaver::~AsyncSaver() {
 void AsyncSaver::save(Session& session, const std::string& save_path, const SaveOptions& options) {
   join();
   auto write = [this, snapshot = saver_.snapshot(session), save_path, options] {
-    tracing::name_thread("checkpoint");
+    name_thread("checkpoint");
     const tracing::Span span("write a checkpoint", tracing::Kind::checkpoint);
     try {
       prefix_ = saver_.write(snapshot, save_path, options);

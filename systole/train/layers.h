@@ -18,8 +18,9 @@
 
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/core/graph.h"
-#include "systole/graph/functions/initializers.h"
 #include "systole/graph/functions/variable_scope.h"
+#include "systole/graph/initializers/initializers.h"
+#include "systole/train/regularizers/regularizers.h"
 
 namespace systole::layers {
 
@@ -69,13 +70,6 @@ class Training {
   bool now_ = false;
   Output decided_;
 };
-
-// Returns a scalar, computed from a variable, that is added to the total loss.
-// (tf.contrib.layers.l2_regularizer)
-using Regularizer = std::function<Output(const Output& weights)>;
-// scale * sum(|w|), scale * sum(w^2) / 2.
-Regularizer l1_regularizer(double scale);
-Regularizer l2_regularizer(double scale);
 
 struct DenseOptions {
   int64_t units = 0;  // required

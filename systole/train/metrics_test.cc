@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/session/session.h"
 #include "systole/train/example_mask.h"
+#include "systole/train/testing/golden_rules.h"
 
 namespace systole {
 namespace {
@@ -25,7 +27,7 @@ struct Batch {
 
 struct MetricCase {
   std::string name;
-  Metric (*metric)(const metrics::PredictionOptions&);
+  std::function<Metric(const metrics::PredictionOptions&)> metric;
   std::vector<Batch> batches;
   double value;
 };
@@ -91,6 +93,35 @@ TEST_F(MetricsTest, have_their_values_after_several_batches) {
     EXPECT_NEAR(session.run(metric.value).as_double(0), c.value, 2e-3) << c.name;
     EXPECT_EQ(session.run(metric.value).as_double(0), updated.as_double(0)) << c.name;
     EXPECT_EQ(metric.accumulators, local_variables()) << c.name;
+  }
+}
+
+// After two batches. tests/golden/make_formulas.py.
+TEST_F(MetricsTest, have_tensorflows_values) {
+  std::set<std::string> tested = {"mean", "confusion_matrix"};  // by hand
+  for (const auto& [name, row] : testing::GoldenFolder::own().expected("metrics").items()) {
+    SCOPED_TRACE(name);
+    const MetricDef& def = testing::def_of(all_metric_defs(), row.at("name").get<std::string>());
+    tested.emplace(def.name);
+    Graph graph;
+    const GraphScope scope(graph);
+    const bool confused = def.name == "mean_iou" || def.name == "mean_per_class_accuracy";
+    const Output labels = constant(testing::golden_tensor(row.at("labels")));
+    const Output predictions = constant(testing::golden_tensor(row.at("predictions")));
+    const Metric metric = metrics::streaming_metric(
+        def, testing::golden_values(def.arguments, row.at("config")),
+        confused || def.inputs == MetricInputs::scores ? cast(labels, DType::s32) : labels,
+        confused ? cast(predictions, DType::s32) : predictions,
+        testing::golden_tensor(row.at("weights")));
+    Session session;
+    session.run(variables_initializer(local_variables()));
+    session.run(metric.update_op);
+    const Tensor updated = session.run(metric.update_op);
+    testing::expect_golden_values(updated, row.at("value"), 2e-6);
+    EXPECT_TRUE(session.run(metric.value).identical(updated));
+  }
+  for (const MetricDef* def : all_metric_defs()) {
+    EXPECT_TRUE(def->name.empty() || tested.contains(std::string(def->name))) << def->name;
   }
 }
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "systole/base/nest.h"
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/initializers/initializers.h"
 #include "systole/train/layers.h"
 
 namespace systole::nn {

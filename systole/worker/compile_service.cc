@@ -7,7 +7,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole::worker {
 namespace {
@@ -44,7 +44,7 @@ std::unique_ptr<runtime::Executable> CompileService::run(Work work) {
   const auto task = std::make_shared<Task>();
   auto result = task->result.get_future();
   std::thread thread([task, work = std::move(work)] {
-    tracing::name_thread("compiler");
+    name_thread("compiler");
     try {
       task->result.set_value(work());
     } catch (...) {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "systole/base/trace.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/tracing/span.h"
 #include "systole/worker/protocol/convert.h"
 
 namespace systole::worker {

@@ -4,6 +4,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::worker {
 

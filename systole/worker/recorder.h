@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 #include "systole/worker/protocol/convert_recording.h"
 
 namespace systole::worker {

@@ -7,6 +7,7 @@
 #include "systole/base/environment.h"
 #include "systole/base/mutex.h"
 #include "systole/io/wire/crc32c.h"
+#include "systole/tracing/recorder.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/convert_recording.h"
 #include "systole/worker/service.h"

@@ -9,7 +9,8 @@
 #include "systole/base/clock.h"
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
+#include "systole/tracing/span.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/secret.h"
 
@@ -135,7 +136,7 @@ void WorkerSession::notify_preempted(const std::string& why, double grace_second
 
 void WorkerSession::execute_all() {
   thread_id_ = ::syscall(SYS_gettid);
-  tracing::name_thread("session");
+  name_thread("session");
   while (true) {
     QueuedRequest queued;
     bool refused = false;

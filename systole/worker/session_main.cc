@@ -11,7 +11,8 @@
 #include <thread>
 
 #include "systole/base/error.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
+#include "systole/tracing/recorder.h"
 #include "systole/worker/compile_service.h"
 #include "systole/worker/operations.h"
 #include "systole/worker/protocol/convert.h"
@@ -115,7 +116,7 @@ void run_session(runtime::Client& device, const SessionSeat& seat,
   CompileService compiler(limits.max_compile_seconds);
   Operations operations(device, limits, account, compiler, transfers);
   const RecordingDesk desk(seat.recordings);
-  tracing::name_thread("session");
+  name_thread("session");
   v1::SessionRequest message;
   v1::SessionReply answer;
   while (receive_request(seat.operations, message)) {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 #include "systole/worker/network/connections.h"
 #include "systole/worker/network/watchdog.h"
 

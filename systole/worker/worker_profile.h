@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::worker {
 

@@ -112,8 +112,9 @@ def run_file(name: str, platform: str, ids: list[str] | None, a: argparse.Namesp
     run = Run()
     record, wanted = folder / f"{name}.{platform}.jsonl", folder / f"{name}.{platform}.ids"
     env = environment(platform, a) | {"JAX_TESTS_RECORD": str(record), "JAX_TESTS_LIMIT": str(a.limit)}
-    command = [sys.executable, "-m", "pytest", "-p", "jax_tests_record", "-p", "no:cacheprovider", "-qq", "--tb=no"]
-    command += ["-c", os.devnull, "--rootdir", str(a.tests), str(a.tests / f"{name}.py")]
+    # -s: some tests look at what they print.
+    command = [sys.executable, "-m", "pytest", "-p", "jax_tests_record", "-p", "no:cacheprovider", "-s", "-qq"]
+    command += ["--tb=no", "-c", os.devnull, "--rootdir", str(a.tests), str(a.tests / f"{name}.py")]
     deadline = time.monotonic() + a.file_seconds
     with open(folder / f"{name}.{platform}.log", "a") as log:
         while ids is None or ids:
@@ -141,6 +142,19 @@ def run_file(name: str, platform: str, ids: list[str] | None, a: argparse.Namesp
             ids = [i for i in ids or [] if i not in set(started)]
             if why == "file":
                 break
+    return run
+
+
+def read_run(name: str, platform: str, folder: Path) -> Run:
+    """Returns what an earlier run has recorded in a folder."""
+    run = Run()
+    record = folder / f"{name}.{platform}.jsonl"
+    for line in record.read_text().splitlines() if record.exists() else []:
+        event = json.loads(line)
+        if event["event"] == "collected":
+            run.total = event["total"]
+        elif event["event"] == "end":
+            run.outcomes[event["id"]] = event
     return run
 
 
@@ -222,6 +236,7 @@ def parse() -> argparse.Namespace:
     p.add_argument("--file-seconds", type=float, default=1800, help="the most for a file (default: %(default)s)")
     p.add_argument("--table", type=Path, help="the file that the table is written to; default: printed")
     p.add_argument("--keep", type=Path, help="a folder for the records and the output of the tests")
+    p.add_argument("--read", type=Path, help="runs nothing: makes the table of the records in this folder")
     return p.parse_intermixed_args()
 
 
@@ -235,6 +250,9 @@ def main() -> int:
     runs: dict[str, Run] = {}
 
     def run_both(name: str, folder: Path) -> tuple[Run, Row]:
+        if a.read:
+            here, cpu = (read_run(name + "_test", platform, a.read) for platform in ("systole", "cpu"))
+            return here, compare(name, here, cpu)
         here = run_file(name + "_test", "systole", None, a, folder)
         others = [test for test, event in here.outcomes.items() if event["outcome"] != "passed"]
         return here, compare(name, here, run_file(name + "_test", "cpu", others, a, folder))

@@ -10,6 +10,7 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/core/constant_value.h"
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/core/op_def.h"
 #include "systole/graph/testing/all_cases.h"
 #include "tests/conformance/backend_executor.h"
@@ -128,7 +129,7 @@ int check_dtypes(const Sample& sample, DType from, const graph_testing::Executor
   int taken = 0;
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto to = static_cast<DType>(i);
-    if (!is_numeric(to)) continue;
+    if (!is_graph_dtype(to)) continue;
     Node* const node = add_in_dtype(sample, from, to, feeds);
     if (node == nullptr) continue;
     std::ranges::copy(node->outputs(), std::back_inserter(fetches));

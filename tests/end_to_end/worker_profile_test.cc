@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "systole/base/testing/temp_folder.h"
-#include "systole/base/trace.h"
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/profile/report.h"
 #include "systole/profile/trace_json.h"
 #include "systole/profile/writer.h"
 #include "systole/systole.h"
+#include "systole/tracing/recorder.h"
 #include "tests/end_to_end/program.h"
 #include "tests/end_to_end/worker_process.h"
 

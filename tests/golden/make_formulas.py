@@ -132,6 +132,8 @@ def metrics() -> dict[str, Any]:
     scores = PROBABILITIES.reshape(-1), RNG.uniform(size=12).astype(np.float32)
     answers = BINARY.reshape(-1), 1 - BINARY[::-1].reshape(-1)
     weights = np.linspace(0, 2, 12).astype(np.float32)
+    units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in NUMBERS]
+    classes = np.arange(12) % 3, np.array([0, 1, 1, 0, 0, 2, 1, 1, 1, 2, 1, 0])
     thresholds = [0.25, 0.5, 0.75]
     cases = [
         ("accuracy", {}, answers),
@@ -144,7 +146,11 @@ def metrics() -> dict[str, Any]:
         ("mean_squared_error", {}, scores),
         ("root_mean_squared_error", {}, scores),
         ("mean_absolute_error", {}, scores),
-        ("mean_cosine_distance", {"dim": 0}, scores),
+        ("mean_cosine_distance", {"dim": 1}, units),
+        ("mean_iou", {"num_classes": 4}, classes),
+        ("mean_per_class_accuracy", {"num_classes": 3}, classes),
+        ("recall_at_k", {"k": 2}, (CLASSES, SHARES)),
+        ("precision_at_k", {"k": 2, "class_id": 2}, (CLASSES, SHARES)),
         ("auc", {"num_thresholds": 50}, (answers[0], scores[0])),
         ("auc", {"num_thresholds": 50, "curve": "PR"}, (answers[0], scores[0])),
         ("sensitivity_at_specificity", {"specificity": 0.4, "num_thresholds": 20}, (answers[0], scores[0])),
@@ -158,18 +164,13 @@ def metrics() -> dict[str, Any]:
     ]
     found = {}
     for name, config, (labels, predictions) in cases:
-
-        def value() -> Any:
-            one = [tf.constant(x) for x in (labels, predictions)]
-            given = weights[:1] if name == "mean_cosine_distance" else weights
-            return getattr(v1.metrics, name)(*one, weights=tf.constant(given), **config)
-
+        given = {"mean_cosine_distance": WEIGHTS, "recall_at_k": WEIGHTS[:, 0], "precision_at_k": WEIGHTS[:, 0]}.get(name, weights)
         with tf.Graph().as_default(), v1.Session() as session:
-            result, update = value()
+            one = [tf.constant(x) for x in (labels, predictions)]
+            result, update = getattr(v1.metrics, name)(*one, weights=tf.constant(given), **config)
             session.run(v1.local_variables_initializer())
             session.run(update)
             session.run(update)
-            given = weights[:1] if name == "mean_cosine_distance" else weights
             found[f"{name} {len(found)}"] = {"name": name, "config": config} | arrays(
                 labels=labels, predictions=predictions, weights=given, value=session.run(result)
             )

@@ -113,6 +113,20 @@ static PJRT_Client* create_client(int64_t cores) {
   text.string_value = "many";
   text.value_size = 4;
   fails(api->PJRT_Client_Create(&strings), PJRT_Error_Code_INVALID_ARGUMENT, "'cores'");
+  // The environment, which programs have that cannot give options.
+  PJRT_Client_Create_Args none = {.struct_size = PJRT_Client_Create_Args_STRUCT_SIZE};
+  setenv("SYSTOLE_TPU", "v2-8", 1);
+  ok(api->PJRT_Client_Create(&none), "PJRT_Client_Create with SYSTOLE_TPU");
+  devices.client = destroy.client = none.client;
+  ok(api->PJRT_Client_Devices(&devices), "PJRT_Client_Devices");
+  expect(devices.num_devices == 8, "devices of SYSTOLE_TPU=v2-8");
+  ok(api->PJRT_Client_Destroy(&destroy), "PJRT_Client_Destroy");
+  setenv("SYSTOLE_CORES", "4", 1);
+  fails(api->PJRT_Client_Create(&none), PJRT_Error_Code_INVALID_ARGUMENT, "got 4 with SYSTOLE_TPU");
+  unsetenv("SYSTOLE_TPU");
+  setenv("SYSTOLE_CORES", "0", 1);
+  fails(api->PJRT_Client_Create(&none), PJRT_Error_Code_INVALID_ARGUMENT, "SYSTOLE_CORES, got '0'");
+  unsetenv("SYSTOLE_CORES");
   return args.client;
 }
 
@@ -566,7 +580,7 @@ static void run_portable(PJRT_Client* client) {
 static void refuse(PJRT_Client* client) {
   PJRT_LoadedExecutable* none = NULL;
   fails(try_compile(client, kSum, kNineReplicas, sizeof(kNineReplicas) - 1, &none),
-        PJRT_Error_Code_INVALID_ARGUMENT, "num_replicas, got 9, expected at most 2");
+        PJRT_Error_Code_INVALID_ARGUMENT, "9 replicas of 1 partitions, got 2 devices, expected as many");
   fails(try_compile(client, kUnknownCall, kOneDevice, sizeof(kOneDevice) - 1, &none),
         PJRT_Error_Code_UNIMPLEMENTED, "no_such_target");
   fails(try_compile(client, "module {", kOneDevice, sizeof(kOneDevice) - 1, &none),

@@ -124,6 +124,9 @@ void add_bytes(int64_t& sum, const TensorType& type) {
 }
 
 Tensor random_argument(const TensorType& type, uint64_t seed, uint64_t number) {
+  if (is_small_float(type.dtype)) {
+    return random_argument({DType::f32, type.shape}, seed, number).cast(type.dtype);
+  }
   RandomStream random(seed, number);
   Tensor result(type);
   visit_dtype(type.dtype, [&]<class T>() {
@@ -183,18 +186,19 @@ std::vector<Tensor> read_arguments(const hlo::Module& module,
 }
 
 Tensor widened(const Tensor& tensor) {
-  if (tensor.dtype() == DType::s4) return tensor.cast(DType::s8);
-  if (tensor.dtype() == DType::u4) return tensor.cast(DType::u8);
-  return tensor;
+  if (is_small_float(tensor.dtype())) return tensor.cast(DType::f32);
+  const DTypeInfo& info = dtype_info(tensor.dtype());
+  if (!info.integer || info.bits >= 8) return tensor;
+  return tensor.cast(info.is_signed ? DType::s8 : DType::u8);
 }
 
 Tensor narrowed(const Tensor& tensor, const TensorType& wanted, std::string_view what) {
-  if (dtype_info(wanted.dtype).bits != 4 || widened(Tensor(wanted)).type() != tensor.type()) {
-    return tensor;
-  }
+  const TensorType stored = widened(Tensor(wanted)).type();
+  if (stored == wanted || stored != tensor.type()) return tensor;
   Tensor narrow = tensor.cast(wanted.dtype);
   if (!narrow.cast(tensor.dtype()).identical(tensor)) {
-    throw invalid_argument("{}: elements, got some of more than 4 bits, expected {}", what, wanted);
+    throw invalid_argument("{}: elements, got some that it does not have, expected {}", what,
+                           wanted);
   }
   return narrow;
 }

@@ -147,6 +147,9 @@ std::string difference(const Tensor& got, const Tensor& expected, const CheckRul
     throw invalid_argument("check: dtype, got {}, expected floating-point or complex elements",
                            dtype);
   }
+  if (is_small_float(dtype)) {
+    return difference(got.cast(DType::f32), expected.cast(DType::f32), rule);
+  }
   return visit_dtype(dtype, [&]<class T>() { return compare_elements<T>(got, expected, rule); });
 }
 

@@ -7,6 +7,7 @@
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
 #include "systole/hlo/passes/expand_quantized.h"
+#include "systole/hlo/passes/expand_small_floats.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/passes/replica_streams.h"
@@ -47,6 +48,7 @@ void run_opt(const OptOptions& options) {
   check_names(options.passes, named_passes({}));
   auto module = read_program(options.file);
   if (hlo::has_quantized_types(*module)) module = hlo::expand_quantized(*module);
+  if (hlo::has_small_floats(*module)) module = hlo::expand_small_floats(*module);
   hlo::set_module_printer([](const hlo::Module& changed) { return hlo::print(changed); });
   hlo::PipelineOptions pipeline_options = hlo::PipelineOptions::from_environment();
   pipeline_options.verify = true;

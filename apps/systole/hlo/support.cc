@@ -15,10 +15,14 @@ namespace {
 constexpr std::string_view kBegin = "<!-- begin: written by `systole hlo support --write` -->\n";
 constexpr std::string_view kEnd = "<!-- end -->\n";
 
+// Ops on floats below 16 bits are those on f32; integers of 2 bits are as those of 4.
 std::vector<DType> element_types() {
   std::vector<DType> types;
   for (int i = 0; i < kNumDTypes; ++i) {
-    if (is_numeric(static_cast<DType>(i))) types.push_back(static_cast<DType>(i));
+    const auto dtype = static_cast<DType>(i);
+    if (is_numeric(dtype) && !is_small_float(dtype) && dtype_info(dtype).bits != 2) {
+      types.push_back(dtype);
+    }
   }
   return types;
 }

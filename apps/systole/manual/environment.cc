@@ -42,6 +42,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"SYSTOLE_PJRT_PLUGIN", "Default PJRT plugin of pjrt: targets"},
     {"TPU_LIBRARY_PATH", "libtpu.so"},
     {"PJRT_NAMES_AND_LIBRARY_PATHS", "More PJRT plugins: name:path,name:path"},
+    {"SYSTOLE_CORES", "Number of devices of Systole's own plugin"},
+    {"SYSTOLE_TPU", "v2-8, v3-8: that plugin's devices are the cores of that Cloud TPU"},
     {"SYSTOLE_PJRT_OPTIONS", "Options of Systole's own plugin: backend=cpu,cores=8"},
     // Several processes.
     {"SYSTOLE_MPI",

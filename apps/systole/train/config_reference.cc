@@ -88,12 +88,12 @@ std::string layers_table() {
 // One row for each class of initializers, regularizers or constraints.
 template <class Spec>
 std::string classes_table() {
-  std::string text = "| name | also | arguments |\n|---|---|---|\n";
+  std::string text = "| name | | also | arguments |\n|---|---|---|---|\n";
   const auto code = [](const std::vector<std::string>& names) {
     return names.empty() ? std::string() : fmt::format("`{}`", fmt::join(names, "`, `"));
   };
   for (const keras::ClassDoc& known : keras::JsonType<Spec>::classes()) {
-    text += fmt::format("| `{}` | {} | {} |\n", known.name, code(known.aliases),
+    text += fmt::format("| `{}` | {} | {} | {} |\n", known.name, known.doc, code(known.aliases),
                         code(known.arguments.value_or(std::vector<std::string>())));
   }
   return text + "\n";

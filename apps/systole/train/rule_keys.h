@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/systole/config/config_section.h"
-#include "systole/train/rule_arguments.h"
+#include "systole/graph/core/rule_arguments.h"
 
 namespace systole::app {
 

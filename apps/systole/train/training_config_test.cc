@@ -187,7 +187,7 @@ TEST_F(TrainingConfigTest, BadFiles) {
        "MomentumOptimizer, got no learning_rate, expected a number or a schedule"},
       {"optimizer={AdamOptimizer: {learning_rate: {cosine: 3}}}",
        "AdamOptimizer learning_rate, got 'cosine', expected cosine_decay, "},
-      {"metrics=[acc]", "metric, got 'acc', expected accuracy, "},
+      {"metrics=[acc]", "metric, got 'acc', expected "},
       {"metrics=[accuracy, accuracy]", "metric, got 'accuracy' twice, expected each once"},
       {"loss=huber_loss", "metric, got 'accuracy' with a loss of numbers"},
       {"data.labels=z", "data labels, got 'z', expected a feature of data train: x, y"},

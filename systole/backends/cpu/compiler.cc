@@ -12,10 +12,10 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/runtime/memory.h"
 #include "systole/stablehlo/text/text.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
 #include "systole/hlo/passes/expand_quantized.h"
+#include "systole/hlo/passes/expand_small_floats.h"
 #include "systole/runtime/ffi/ffi_call.h"
 #include "systole/runtime/host_client.h"
 #include "systole/runtime/memory.h"
@@ -19,6 +20,19 @@ namespace {
 std::string describe(const HostTarget& target) {
   return fmt::format("{}, {}-bit vectors, {} cores", target.cpu, target.vector_bits,
                      ThreadPool::global().num_threads());
+}
+
+// The program sees the codes of floats below 16 bits; its callers see their types.
+void restore_small_floats(const hlo::Module& module, CompiledProgram& program) {
+  const hlo::Computation& main = module.entry();
+  for (int i = 0; i < main.num_parameters(); ++i) {
+    const DType dtype = main.parameter(i).dtype();
+    if (is_small_float(dtype)) program.parameters[i].dtype = dtype;
+  }
+  for (size_t i = 0; i < main.results().size(); ++i) {
+    const DType dtype = main.results()[i].dtype();
+    if (is_small_float(dtype)) program.results[i].dtype = dtype;
+  }
 }
 
 // The threads of all pools are at most these times those of the largest.
@@ -45,8 +59,11 @@ class CpuClient : public runtime::HostClient {
     runtime::CompileOptions options = given;
     options.memory_limit = memory_limit(given);
     std::shared_ptr<ThreadPool> threads = pool(options.num_threads);
-    auto program = compile_program(module, options, threads.get(), memory_bytes_, *jit_,
-                                   code_cache(options.cache_folder));
+    const auto expanded =
+        hlo::has_small_floats(module) ? hlo::expand_small_floats(module) : nullptr;
+    auto program = compile_program(expanded == nullptr ? module : *expanded, options, threads.get(),
+                                   memory_bytes_, *jit_, code_cache(options.cache_folder));
+    restore_small_floats(module, *program);
     auto placements = result_placements(module, options, program->results);
     return std::make_unique<CpuExecutable>(
         std::move(program), std::move(threads), std::move(placements),

@@ -5,8 +5,8 @@
 
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/registry.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::cpu {
 namespace {

@@ -8,9 +8,9 @@
 #include "systole/backends/cpu/kernels/run_notes.h"
 #include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/base/error.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/host_buffer.h"
 #include "systole/runtime/process_group.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::cpu {
 namespace {

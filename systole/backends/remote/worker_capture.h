@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/recorder.h"
 #include "systole/worker/protocol/convert.h"
 #include "systole/worker/protocol/profile_stream.h"
 

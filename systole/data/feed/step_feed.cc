@@ -7,10 +7,11 @@
 #include <numeric>
 #include <utility>
 
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 #include "systole/data/feed/step_stack.h"
 #include "systole/data/stage.h"
 #include "systole/data/workers.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::data {
 namespace {
@@ -118,7 +119,7 @@ bool StepFeed::Impl::work(Workers::Lock& lock) {
   const int64_t steps = *asked;
   StepStack& stack = filled();
   lock.unlock();
-  tracing::name_thread("input");
+  name_thread("input");
   fill(stack, steps);
   lock.lock();
   asked.reset();

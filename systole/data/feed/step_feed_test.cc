@@ -12,10 +12,10 @@
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
-#include "systole/base/trace.h"
 #include "systole/data/nodes.h"
 #include "systole/data/testing/elements.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::data {
 namespace {

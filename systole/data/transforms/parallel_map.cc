@@ -2,11 +2,11 @@
 // spend their time on the lock. The order is kept unless deterministic is false.
 #include <list>
 
-#include "systole/base/trace.h"
 #include "systole/data/graph_function.h"
 #include "systole/data/nodes.h"
 #include "systole/data/result.h"
 #include "systole/data/workers.h"
+#include "systole/tracing/span.h"
 
 namespace systole::data {
 namespace {

@@ -1,6 +1,6 @@
 #include "systole/estimator/modes/host_calls.h"
 
-#include "systole/base/trace.h"
+#include "systole/tracing/span.h"
 #include "systole/train/loop/hook_runner.h"
 
 namespace systole::estimator {

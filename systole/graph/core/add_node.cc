@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/core/gradient_override.h"
 #include "systole/graph/core/graph.h"
 #include "systole/graph/core/node_builder.h"
@@ -33,6 +34,13 @@ void check_inputs(const OpDef& op, std::span<const Output> inputs) {
   }
 }
 
+void check_outputs(std::span<const TensorType> types) {
+  for (const TensorType& type : types) {
+    if (!is_numeric(type.dtype) || is_graph_dtype(type.dtype)) continue;
+    throw invalid_argument("output, got {}, expected a dtype that graphs have", type);
+  }
+}
+
 }  // namespace
 
 std::string_view Node::op_name() const { return op_->name; }
@@ -58,6 +66,7 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
     check_inputs(op, inputs);
     node->inputs_ = std::move(inputs);
     if (op.infer != nullptr) node->output_types_ = op.infer({op_name, node->inputs_, node->attrs_});
+    check_outputs(node->output_types_);
   } catch (const Error& error) {
     throw at_node(error, *node);
   }

@@ -3,10 +3,11 @@
 namespace systole {
 
 bool contains(DTypeClass dtypes, DType dtype) {
+  if (!is_graph_dtype(dtype)) return false;
   const DTypeInfo& info = dtype_info(dtype);
   switch (dtypes) {
     case DTypeClass::any:
-      return is_numeric(dtype);
+      return true;
     case DTypeClass::boolean:
       return dtype == DType::pred;
     case DTypeClass::floating:

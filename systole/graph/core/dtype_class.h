@@ -8,6 +8,12 @@
 
 namespace systole {
 
+// Returns whether tensors of graphs may have it, if they hold numbers: TensorFlow's ops have
+// neither integers of 2 bits nor floats below 16.
+inline bool is_graph_dtype(DType dtype) {
+  return is_numeric(dtype) && !is_small_float(dtype) && dtype_info(dtype).bits != 2;
+}
+
 enum class DTypeClass : uint8_t {
   any,            // whatever a device can hold
   boolean,        // pred

@@ -19,7 +19,6 @@
 #include "systole/graph/api/nn_ops.h"
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/core/variable.h"
-#include "systole/graph/functions/initializers.h"
 
 namespace systole {
 
@@ -368,25 +367,6 @@ inline Output random_uniform(const ShapeInput& shape, const Input& minval, const
   return random_uniform(
       shape,
       RandomUniformOptions{.minval = minval, .maxval = maxval, .dtype = dtype, .seed = seed});
-}
-// truncated_normal_initializer(0.0, 0.02)
-template <class T>
-requires std::is_arithmetic_v<T> Initializer
-truncated_normal_initializer(T mean, double stddev, std::optional<int64_t> seed = std::nullopt) {
-  return truncated_normal_initializer(
-      NormalInitializerOptions{.mean = static_cast<double>(mean), .stddev = stddev, .seed = seed});
-}
-template <class T>
-requires std::is_arithmetic_v<T> Initializer
-random_normal_initializer(T mean, double stddev, std::optional<int64_t> seed = std::nullopt) {
-  return random_normal_initializer(
-      NormalInitializerOptions{.mean = static_cast<double>(mean), .stddev = stddev, .seed = seed});
-}
-template <class T>
-requires std::is_arithmetic_v<T> Initializer
-random_uniform_initializer(T minval, double maxval, std::optional<int64_t> seed = std::nullopt) {
-  return random_uniform_initializer(UniformInitializerOptions{
-      .minval = static_cast<double>(minval), .maxval = maxval, .seed = seed});
 }
 
 // -- A loop over one tensor: while_loop([](Output i) { return i < 10; },

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "systole/graph/core/variable.h"
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/initializers/initializers.h"
 
 namespace systole {
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "systole/graph/core/graph.h"
+#include "systole/graph/core/rule_arguments.h"
 
 namespace systole {
 
@@ -21,14 +22,6 @@ class UpdateStep;
 // A hyperparameter: a number, or a tensor such as the result of a learning rate schedule. Every
 // optimizer's constructor throws INVALID_ARGUMENT for a learning rate below 0, NaN or infinity.
 using Hyperparameter = Input;
-
-enum class HyperparameterRange : uint8_t {
-  not_negative,  // [0, inf)
-  positive,      // (0, inf)
-  fraction,      // [0, 1]
-  below_one,     // [0, 1)
-  not_positive,  // (-inf, 0]
-};
 
 // Parts of names of parameters, as regular expressions.
 using NamePatterns = std::vector<std::string>;

@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/testing/array_op_cases.h"
 
 namespace systole::graph_testing {
@@ -9,7 +10,7 @@ std::vector<DType> dtypes() {
   std::vector<DType> result;
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (is_numeric(dtype) && !is_complex(dtype)) result.push_back(dtype);
+    if (is_graph_dtype(dtype) && !is_complex(dtype)) result.push_back(dtype);
   }
   return result;
 }

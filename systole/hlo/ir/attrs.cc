@@ -51,4 +51,11 @@ void set_window_defaults(Attrs& attrs, int operand_rank) {
       attrs);
 }
 
+std::string_view CustomCallAttrs::settings() const {
+  for (const NamedAttrText& other : others) {
+    if (other.name == "mhlo.backend_config") return other.attribute.text;
+  }
+  return backend_config.text;
+}
+
 }  // namespace systole::hlo

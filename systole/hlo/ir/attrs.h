@@ -619,6 +619,11 @@ struct CustomCallAttrs {
   AttrText result_layouts;
   AttrText output_operand_aliases;
   std::vector<NamedAttrText> others;  // what the target alone knows
+
+  // Returns the target's settings as MLIR text, a dictionary in most programs; "" if there are
+  // none. JAX writes them into mhlo.backend_config.
+  std::string_view settings() const;
+
   template <class V>
   void describe(V& v) {
     v.required("call_target_name", call_target_name);

@@ -204,6 +204,9 @@ Value Builder::identity(Opcode reducer, DType dtype) {
   if (row == std::end(kIdentities)) {
     throw invalid_argument("identity: reducer, got '{}', expected one with an identity", reducer);
   }
+  if (is_small_float(dtype)) {
+    throw unimplemented("identity: dtype, got {}, expected one of at least 16 bits", dtype);
+  }
   return constant(visit_dtype(
       dtype, [&]<class T>() { return Tensor::of<T>({}, {identity_element<T>(row->identity)}); }));
 }

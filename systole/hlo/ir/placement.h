@@ -12,7 +12,7 @@
 //   %l = GlobalToLocalShape(%a) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>,
 //                                sdy.manual_axes = #sdy<manual_axes{"x"}>}
 //   %r = call @manual_computation_body(%l)
-//   %g = LocalToGlobalShape(%r) {sdy.out_shardings = ..., sdy.manual_axes = ...}
+//   %g = LocalToGlobalShape(%r) {sdy.manual_axes = ..., sdy.out_shardings = ...}
 //
 // The function has sdy.manual_axes among its attributes. A computation without operands has no
 // first call, one without results no last one.

@@ -33,12 +33,13 @@ std::vector<TensorType> infer_bitcast_convert(const InferContext& context) {
 
 uint64_t low_bits(uint64_t bits, int width) { return bits & (~uint64_t{0} >> (64 - width)); }
 
-// Normalises the bits of an element of i1, i4 or ui4 to its byte in memory.
+// Normalises the bits of an element below 8 bits to its byte in memory.
 uint64_t canonical(DType dtype, uint64_t bits) {
   const int width = dtype_info(dtype).bits;
   bits = low_bits(bits, width);
-  const bool negative = dtype == DType::s4 && (bits & 8) != 0;
-  return negative ? bits | 0xf0 : bits;
+  const bool is_signed = is_integer(dtype) && dtype_info(dtype).is_signed && width < 8;
+  const uint64_t sign = uint64_t{1} << (width - 1);
+  return is_signed && (bits & sign) != 0 ? (bits | ~low_bits(~uint64_t{0}, width)) & 0xff : bits;
 }
 
 // Little-endian: the first narrow element holds the lowest bits.

@@ -52,7 +52,7 @@ std::partial_ordering order(T x, T y) {
     return x.real() == y.real() ? x.imag() <=> y.imag() : x.real() <=> y.real();
   } else if constexpr (std::is_integral_v<T> || std::is_floating_point_v<T>) {
     return x <=> y;
-  } else if constexpr (std::is_same_v<T, int4> || std::is_same_v<T, uint4>) {
+  } else if constexpr (is_narrow_integer<T>) {
     return static_cast<int>(x) <=> static_cast<int>(y);
   } else {
     return static_cast<float>(x) <=> static_cast<float>(y);

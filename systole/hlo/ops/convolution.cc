@@ -95,7 +95,7 @@ std::vector<TensorType> infer_convolution(const InferContext& context) {
     throw invalid_argument("convolution: ranks, got {} and {}, expected equal and >= 2", lhs, rhs);
   }
   check_precision_config(context.opcode, attrs.precision_config);  // C24
-  check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);        // C27
+  check_product_dtypes(context);                                   // C27
   check_windows(context, attrs, rank - 2);
   check_layout(context,
                {"input", attrs.input_batch_dimension, attrs.input_feature_dimension,

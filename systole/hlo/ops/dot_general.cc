@@ -109,7 +109,7 @@ std::vector<TensorType> infer_dot_general(const InferContext& context) {
                     attrs.rhs_contracting_dimensions);             // C10
   check_precision_config(context.opcode, attrs.precision_config);  // C11
   check_algorithm(attrs);
-  check_dtype(context.opcode, "rhs", rhs.dtype, lhs.dtype);  // C13
+  check_product_dtypes(context);  // C13
   const Dims lhs_free =
       free_axes(lhs.shape, attrs.lhs_batching_dimensions, attrs.lhs_contracting_dimensions);
   const Dims rhs_free =

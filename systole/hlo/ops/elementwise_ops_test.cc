@@ -204,6 +204,7 @@ TEST(CompareTest, EveryDirectionAndDtype) {
   };
   for (int d = static_cast<int>(DType::pred); d <= static_cast<int>(DType::c128); ++d) {
     const auto dtype = static_cast<DType>(d);
+    if (dtype == DType::f8e8m0fnu) continue;  // has no zero
     for (const Row& row : rows) {
       EXPECT_TRUE(compare(s32({0, 1, 1}).cast(dtype), s32({1, 1, 0}).cast(dtype), row.direction)
                       .identical(pred(row.expected)))

@@ -52,7 +52,9 @@ void set_bits(Tensor& output, int64_t index, uint64_t bits) {
   const int width = dtype_info(output.dtype()).bits;
   if (width < 8) {
     bits &= (uint64_t{1} << width) - 1;
-    if (output.dtype() == DType::s4 && bits > 7) bits |= 0xf0;  // sign-extended within its byte
+    const bool is_signed = is_integer(output.dtype()) && dtype_info(output.dtype()).is_signed;
+    // Sign-extended within its byte.
+    if (is_signed && bits >> (width - 1) != 0) bits |= 0xff & ~((uint64_t{1} << width) - 1);
   }
   set_element_bits(output, index, bits);
 }

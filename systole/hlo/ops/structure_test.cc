@@ -44,7 +44,7 @@ Tensor run_iota(TensorType type, int64_t dimension) {
 }
 
 TEST(IotaTest, Values) {
-  for (int d = static_cast<int>(DType::s4); d <= static_cast<int>(DType::c128); ++d) {
+  for (int d = static_cast<int>(DType::s2); d <= static_cast<int>(DType::c128); ++d) {
     const auto dtype = static_cast<DType>(d);
     const Tensor rows = Tensor::of<int32_t>({2, 3}, {0, 0, 0, 1, 1, 1}).cast(dtype);
     const Tensor columns = Tensor::of<int32_t>({2, 3}, {0, 1, 2, 0, 1, 2}).cast(dtype);

@@ -12,9 +12,9 @@
 #include "systole/base/clock.h"
 #include "systole/base/error.h"
 #include "systole/base/open_file.h"
-#include "systole/base/trace.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/semantics/verifier.h"
+#include "systole/tracing/span.h"
 
 namespace systole::hlo {
 namespace {

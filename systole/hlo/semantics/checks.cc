@@ -122,6 +122,14 @@ std::vector<DType> check_inputs_and_initial_values(const InferContext& context) 
   return dtypes;
 }
 
+void check_product_dtypes(const InferContext& context) {
+  const DType lhs = context.operand(0).dtype;
+  const DType rhs = context.operand(1).dtype;
+  const auto is_real = [](DType dtype) { return is_floating(dtype) || is_integer(dtype); };
+  if (is_real(lhs) && is_real(rhs)) return;
+  check_dtype(context.opcode, "rhs", rhs, lhs);
+}
+
 DType declared_product_dtype(const InferContext& context, DType dtype) {
   if (context.declared.empty()) return dtype;
   const DType declared = context.declared_type().dtype;

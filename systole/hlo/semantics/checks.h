@@ -37,6 +37,10 @@ void check_shape(Opcode opcode, std::string_view what, const Shape& got, const S
 // per input. Returns the element types. Errors: also UNIMPLEMENTED for arrays as initial values.
 std::vector<DType> check_inputs_and_initial_values(const InferContext& context);
 
+// The operands of a product have one element type, or are real numbers of two, as XLA allows: their
+// product is that of a common type.
+void check_product_dtypes(const InferContext& context);
+
 // Returns the element type of a product of operands of `dtype`: the declared one if there is one
 // (XLA's preferred element type: bf16 products may be kept as f32, s8 products as s32), otherwise
 // `dtype`.

@@ -12,11 +12,9 @@ namespace systole::hlo {
 namespace {
 
 template <class T>
-inline constexpr bool kIsSigned = std::is_signed_v<T> || std::is_same_v<T, int4>;
-template <class T>
-inline constexpr int kWidth = std::is_same_v<T, int4> || std::is_same_v<T, uint4>
-                                  ? 4
-                                  : 8 * static_cast<int>(sizeof(T));
+inline constexpr int kWidth = 8 * static_cast<int>(sizeof(T));
+template <int kBits, bool kSigned>
+inline constexpr int kWidth<NarrowInteger<kBits, kSigned>> = kBits;
 
 // result[i] = function(x[i]...), computed on Wide.
 template <class T, class Wide, class Function, class... Spans>
@@ -51,7 +49,7 @@ void map_typed(const Kernel& kernel, Tensor& result, Spans... operands) {
     map_as<T, bool>(result, kernel.pred, operands...);
   } else if (kernel.bits != nullptr) {
     map_bits<T>(result, kernel.bits, operands...);
-  } else if constexpr (kIsSigned<T>) {
+  } else if constexpr (is_signed_integer<T>) {
     map_as<T, int64_t>(result, kernel.signed_integer, operands...);
   } else {
     map_as<T, uint64_t>(result, kernel.unsigned_integer, operands...);

@@ -7,6 +7,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/semantics/op_semantics.h"
 #include "systole/hlo/semantics/quantized.h"
+#include "systole/hlo/semantics/small_floats.h"
 
 namespace systole::hlo {
 namespace {
@@ -46,6 +47,25 @@ std::vector<std::vector<Instruction*>> last_uses(const Computation& computation,
     result[last].push_back(def);
   }
   return result;
+}
+
+// Collectives with a region combine whole tensors, with the region's own types. They must meet at
+// one instruction.
+bool is_widened(const Instruction& instruction) {
+  const bool meets = instruction.traits().has(kContextual) && instruction.num_regions() > 0;
+  return !meets && needs_widening(instruction);
+}
+
+std::vector<Tensor> evaluate_widened(const Instruction& instruction,
+                                     std::span<const Tensor> operands, const Evaluator& evaluator) {
+  Module module;
+  module.attributes = instruction.parent().module().attributes;
+  Computation& main = module.add_function("main");
+  std::vector<Value> parameters;
+  for (const Tensor& operand : operands) parameters.push_back(main.add_parameter(operand.type()));
+  Builder b(main);
+  main.set_results(insert_widened(instruction, std::move(parameters), b));
+  return evaluator.run(main, operands);
 }
 
 std::string place_of(const Process& process) {
@@ -106,9 +126,10 @@ std::vector<Tensor> Evaluator::evaluate(const Instruction& instruction,
     throw internal_error("evaluate: got '{}', expected an opcode with a value",
                          instruction.opcode());
   }
-  std::vector<Tensor> results = is_quantized(instruction)
-                                    ? evaluate_quantized(instruction, operands, *this)
-                                    : semantics.evaluate(instruction, operands, *this);
+  std::vector<Tensor> results =
+      is_quantized(instruction) ? evaluate_quantized(instruction, operands, *this)
+      : is_widened(instruction) ? evaluate_widened(instruction, operands, *this)
+                                : semantics.evaluate(instruction, operands, *this);
   if (results.size() != instruction.results().size()) {
     throw internal_error("{}: number of values, got {}, expected {}", instruction.opcode(),
                          results.size(), instruction.results().size());

@@ -208,7 +208,8 @@ std::vector<Tensor> reduce_strided(const Instruction& instruction, const Evaluat
     promoted.push_back(inputs[k].cast(dtype));
     promoted_initial.push_back(initial_values[k].cast(dtype));
   }
-  if (inputs.size() == 1) {
+  // Collectives bring floats below 16 bits, which have no element type.
+  if (inputs.size() == 1 && !is_small_float(instruction.dtype())) {
     const TensorType& type = instruction.type();
     Tensor result = visit_dtype(type.dtype, [&]<class T>() {
       const auto combine = combiner_of<Accumulator<T>>(instruction.region());

@@ -24,7 +24,7 @@ consteval auto accumulator() {
     return float{};
   } else if constexpr (std::is_floating_point_v<T> || is_complex_type<T>) {
     return T{};
-  } else if constexpr (std::is_signed_v<T> || std::is_same_v<T, int4>) {
+  } else if constexpr (is_signed_integer<T>) {
     return int64_t{};
   } else {
     return uint64_t{};

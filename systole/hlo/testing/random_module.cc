@@ -100,14 +100,16 @@ std::vector<Tensor> random_arguments(const Module& module, uint64_t seed) {
   std::vector<Tensor> arguments;
   const Computation& main = module.entry();
   for (int i = 0; i < main.num_parameters(); ++i) {
-    Tensor argument(main.parameter(i).type());
+    const TensorType type = main.parameter(i).type();
+    const bool small = is_small_float(type.dtype);
+    Tensor argument(small ? DType::f32 : type.dtype, type.shape);
     visit_dtype(argument.dtype(), [&]<class T>() {
       for (T& element : argument.data<T>()) {
         element = Tensor::full(dtype_of<T>(), {}, random_argument(random, dtype_of<T>()))
                       .template item<T>();
       }
     });
-    arguments.push_back(std::move(argument));
+    arguments.push_back(small ? argument.cast(type.dtype) : std::move(argument));
   }
   return arguments;
 }

@@ -71,12 +71,12 @@ void normalize(Tensor& tensor) {
   for (size_t i = 0; i < count && tensor.dtype() == DType::pred; ++i) {
     bytes[i] = static_cast<unsigned char>(bytes[i] != 0);
   }
-  if (tensor.dtype() == DType::s4) {
-    for (int4& element : tensor.data<int4>()) element = int4(element.value);
-  }
-  if (tensor.dtype() == DType::u4) {
-    for (uint4& element : tensor.data<uint4>()) element = uint4(element.value);
-  }
+  if (!is_integer(tensor.dtype()) || dtype_info(tensor.dtype()).bits >= 8) return;
+  visit_dtype(tensor.dtype(), [&]<class T>() {
+    if constexpr (is_narrow_integer<T>) {
+      for (T& element : tensor.data<T>()) element = T(element.value);
+    }
+  });
 }
 
 }  // namespace

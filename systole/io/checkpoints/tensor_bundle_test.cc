@@ -107,6 +107,9 @@ TEST(TensorBundleTest, EveryDTypeComesBack) {
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (int i = 1; i <= static_cast<int>(DType::c128); ++i) {
     const auto dtype = static_cast<DType>(i);
+    // TensorFlow has no others below a byte or of 8 bits.
+    if (dtype == DType::s2 || dtype == DType::u2) continue;
+    if (is_small_float(dtype) && dtype != DType::f8e5m2 && dtype != DType::f8e4m3fn) continue;
     tensors.emplace_back("t" + std::to_string(i), iota(dtype, {2, 3}));
   }
   tensors.emplace_back("none", Tensor::zeros(DType::f32, {0, 4}));

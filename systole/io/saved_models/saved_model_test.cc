@@ -77,6 +77,9 @@ TEST(SavedModelFileTest, TruncationAndFlips) {
 TEST(TensorMessageTest, EveryDTypeComesBack) {
   for (int i = 1; i <= static_cast<int>(DType::c128); ++i) {
     const auto dtype = static_cast<DType>(i);
+    // TensorFlow has no others below a byte or of 8 bits.
+    if (dtype == DType::s2 || dtype == DType::u2) continue;
+    if (is_small_float(dtype) && dtype != DType::f8e5m2 && dtype != DType::f8e4m3fn) continue;
     for (const Tensor& values :
          {Tensor::of<float>({2, 2}, {0, 1, 2, 3}), Tensor::of<float>({3}, {1, 1, 1}), Tensor(1.0F),
           Tensor::zeros(DType::f32, {0, 2})}) {

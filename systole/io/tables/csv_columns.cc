@@ -34,7 +34,7 @@ std::optional<T> parse_element(std::string_view text) {
       return std::nullopt;
     }
     return T(*value);
-  } else if constexpr (std::is_same_v<T, int4> || std::is_same_v<T, uint4>) {
+  } else if constexpr (is_narrow_integer<T>) {
     const auto value = parse_as<int>(text);
     if (!value || static_cast<int>(T(*value)) != *value) return std::nullopt;
     return T(*value);

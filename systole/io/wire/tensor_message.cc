@@ -16,16 +16,27 @@ struct DTypeRow {
   tensorflow::DataType data_type;
 };
 constexpr DTypeRow kDTypes[] = {
-    {DType::f32, tensorflow::DT_FLOAT},         {DType::f64, tensorflow::DT_DOUBLE},
-    {DType::s32, tensorflow::DT_INT32},         {DType::u8, tensorflow::DT_UINT8},
-    {DType::s16, tensorflow::DT_INT16},         {DType::s8, tensorflow::DT_INT8},
-    {DType::string, tensorflow::DT_STRING},     {DType::c64, tensorflow::DT_COMPLEX64},
-    {DType::s64, tensorflow::DT_INT64},         {DType::pred, tensorflow::DT_BOOL},
-    {DType::bf16, tensorflow::DT_BFLOAT16},     {DType::u16, tensorflow::DT_UINT16},
-    {DType::c128, tensorflow::DT_COMPLEX128},   {DType::f16, tensorflow::DT_HALF},
-    {DType::resource, tensorflow::DT_RESOURCE}, {DType::u32, tensorflow::DT_UINT32},
-    {DType::u64, tensorflow::DT_UINT64},        {DType::s4, tensorflow::DT_INT4},
+    {DType::f32, tensorflow::DT_FLOAT},
+    {DType::f64, tensorflow::DT_DOUBLE},
+    {DType::s32, tensorflow::DT_INT32},
+    {DType::u8, tensorflow::DT_UINT8},
+    {DType::s16, tensorflow::DT_INT16},
+    {DType::s8, tensorflow::DT_INT8},
+    {DType::string, tensorflow::DT_STRING},
+    {DType::c64, tensorflow::DT_COMPLEX64},
+    {DType::s64, tensorflow::DT_INT64},
+    {DType::pred, tensorflow::DT_BOOL},
+    {DType::bf16, tensorflow::DT_BFLOAT16},
+    {DType::u16, tensorflow::DT_UINT16},
+    {DType::c128, tensorflow::DT_COMPLEX128},
+    {DType::f16, tensorflow::DT_HALF},
+    {DType::resource, tensorflow::DT_RESOURCE},
+    {DType::u32, tensorflow::DT_UINT32},
+    {DType::u64, tensorflow::DT_UINT64},
+    {DType::s4, tensorflow::DT_INT4},
     {DType::u4, tensorflow::DT_UINT4},
+    {DType::f8e5m2, tensorflow::DT_FLOAT8_E5M2},
+    {DType::f8e4m3fn, tensorflow::DT_FLOAT8_E4M3FN},
 };
 
 constexpr int kReference = 100;
@@ -74,6 +85,10 @@ void fill_typed(std::string_view what, const tensorflow::TensorProto& message, T
   const auto same = [&]<class T>(const auto& field) {
     fill<T>(what, field, out, [](const auto& v) { return static_cast<T>(v); });
   };
+  if (is_small_float(out.dtype())) {
+    if (out.num_elements() == 0) return;
+    throw unimplemented("{}: elements, got a list of {}, expected their bytes", what, out.dtype());
+  }
   switch (out.dtype()) {
     case DType::f32:
       return same.template operator()<float>(message.float_val());

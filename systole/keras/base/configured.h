@@ -31,6 +31,7 @@ struct ClassDoc {
   std::vector<std::string> aliases;
   // Names of arguments; nullopt for a program's own class, which may take any.
   std::optional<std::vector<std::string>> arguments;
+  std::string doc;  // a sentence
 };
 
 // A function of type F with the class name and configuration that files know it by.
@@ -51,12 +52,12 @@ class ClassTable {
 
   // `arguments`: the names that a configuration may have; files of other versions may have more.
   void add(const std::string& class_name, std::vector<std::string> aliases, Make make,
-           std::optional<std::vector<std::string>> arguments = std::nullopt) {
+           std::optional<std::vector<std::string>> arguments = std::nullopt, std::string doc = {}) {
     if (!makers_.emplace(class_name, std::move(make)).second) {
       throw make_error(Code::already_exists, "{} '{}' is registered already", kind_, class_name);
     }
     for (const std::string& alias : aliases) aliases_.emplace(alias, class_name);
-    docs_.push_back({class_name, std::move(aliases), std::move(arguments)});
+    docs_.push_back({class_name, std::move(aliases), std::move(arguments), std::move(doc)});
   }
 
   // Errors: NOT_FOUND with the nearest name; INVALID_ARGUMENT for a configuration with a value of

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
-#include "systole/graph/functions/initializers.h"
+#include "systole/graph/initializers/initializers.h"
 #include "systole/keras/functions/constraint.h"
 #include "systole/keras/functions/regularizer.h"
 

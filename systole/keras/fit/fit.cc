@@ -9,12 +9,12 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
 #include "systole/keras/fit/backup.h"
 #include "systole/keras/fit/interruption.h"
 #include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/fit/running_means.h"
 #include "systole/profile/triggers.h"
+#include "systole/tracing/span.h"
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"
 #include "systole/train/loop/step_driver.h"

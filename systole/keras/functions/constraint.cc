@@ -37,13 +37,13 @@ ClassTable<ConstraintFn>& constraint_table() {
           return [max = config.value("max_value", 2.0), axis = config.value("axis", int64_t{0})](
                      const Output& w) { return max_norm(w, max, axis); };
         },
-        Names{"max_value", "axis"});
+        Names{"max_value", "axis"}, "Norms of at most max_value.");
     made.add(
         "NonNeg", {"non_neg", "nonneg"},
         [](const Json&) -> ConstraintFn {
           return [](const Output& w) { return maximum(w, 0.0F); };
         },
-        Names{});
+        Names{}, "No values below 0.");
     made.add(
         "UnitNorm", {"unit_norm"},
         [](const Json& config) -> ConstraintFn {
@@ -51,9 +51,10 @@ ClassTable<ConstraintFn>& constraint_table() {
             return w / (norm_along(w, axis) + kNormEpsilon);
           };
         },
-        Names{"axis"});
+        Names{"axis"}, "Norms of 1.");
     made.add("MinMaxNorm", {"min_max_norm"}, min_max_norm_of,
-             Names{"min_value", "max_value", "rate", "axis"});
+             Names{"min_value", "max_value", "rate", "axis"},
+             "Norms from min_value to max_value, approached at this rate.");
     return made;
   }();
   return classes;

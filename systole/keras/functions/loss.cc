@@ -1,15 +1,14 @@
 #include "systole/keras/functions/loss.h"
 
-#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "systole/base/error.h"
 #include "systole/base/suggest.h"
 #include "systole/keras/base/counters.h"
+#include "systole/keras/base/rule_config.h"
 
 namespace systole::keras {
 namespace {
@@ -34,8 +33,7 @@ std::map<std::string, NamedLoss>& loss_table() {
       const std::string name(def->keras_name);
       const NamedLoss row{function_of(*def, usual_values(def->arguments)), name, def};
       made[name] = row;
-      std::istringstream aliases{std::string(def->keras_aliases)};
-      for (std::string alias; aliases >> alias;) made[alias] = row;
+      for (const std::string& alias : split_names(def->keras_aliases)) made[alias] = row;
     }
     return made;
   }();
@@ -52,14 +50,7 @@ const NamedLoss& find_loss(const std::string& name) {
 
 // "BinaryCrossentropy"
 std::string class_of(const LossDef& def) {
-  if (!def.keras_class.empty()) return std::string(def.keras_class);
-  std::string name;
-  bool start = true;
-  for (const char c : def.keras_name) {
-    if (c != '_') name += start ? static_cast<char>(std::toupper(c)) : c;
-    start = c == '_';
-  }
-  return name;
+  return def.keras_class.empty() ? camel_case(def.keras_name) : std::string(def.keras_class);
 }
 
 std::string name_of_class(const std::string& class_name) {
@@ -108,15 +99,9 @@ RuleValues loss_values(const std::string& name, const LossDef* def, const Json& 
 
 // The values that are not the defaults, as JSON; "" for none.
 std::string arguments_text(const LossDef& def, const RuleValues& values) {
-  Json used = Json::object();
+  Json used = config_of(def.arguments, values);
   for (const RuleArgument& argument : def.arguments) {
-    const std::string name(argument.name);
-    if (!argument.in_keras() || values.number(name) == argument.usual) continue;
-    if (argument.kind == RuleArgumentKind::flag) {
-      used[name] = values.flag(name);
-    } else {
-      used[name] = values.number(name);
-    }
+    if (values.number(argument.name) == argument.usual) used.erase(std::string(argument.name));
   }
   return used.empty() ? "" : used.dump();
 }

@@ -8,81 +8,34 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/suggest.h"
-#include "systole/graph/api/array_ops.h"
-#include "systole/graph/api/math_ops.h"
-#include "systole/graph/api/nn_ops.h"
+#include "systole/keras/base/rule_config.h"
 
 namespace systole::keras {
 namespace {
 
-Output binary_accuracy(const Output& t, const Output& p) {
-  return reduce_mean(cast(equal(t, cast(greater(p, 0.5F), t.dtype())), DType::f32), {.axis = -1});
+MetricFn metric_function(const MetricDef& def, RuleValues arguments) {
+  return [&def, arguments = std::move(arguments)](const Output& t, const Output& p) {
+    return def.keras_value(arguments, t, p);
+  };
 }
-
-Output categorical_accuracy(const Output& t, const Output& p) {
-  return cast(equal(argmax(t, {.axis = -1}), argmax(p, {.axis = -1})), DType::f32);
-}
-
-Output sparse_labels(const Output& t, const Output& p) {
-  return t.shape().rank() == p.shape().rank() ? reduce_max(t, {.axis = -1}) : t;
-}
-
-Output sparse_categorical_accuracy(const Output& t, const Output& p) {
-  const Output labels = cast(sparse_labels(t, p), DType::s64);
-  return cast(equal(labels, cast(argmax(p, {.axis = -1}), DType::s64)), DType::f32);
-}
-
-// Whether the label's value is among the k largest.
-Output in_top_k(const Output& label_value, const Output& p, int64_t k) {
-  const Output larger =
-      reduce_sum(cast(greater(p, expand_dims(label_value, -1)), DType::f32), {.axis = -1});
-  return cast(less(larger, static_cast<double>(k)), DType::f32);
-}
-
-constexpr int64_t kDefaultTopK = 5;
-
-struct TopKAccuracy {
-  int64_t k = kDefaultTopK;
-  bool sparse = false;
-
-  Output operator()(const Output& t, const Output& p) const {
-    const Output labels = sparse ? cast(sparse_labels(t, p), DType::s64) : argmax(t, {.axis = -1});
-    const Output chosen = one_hot(labels, p.shape()[p.shape().rank() - 1]);
-    return in_top_k(reduce_sum(chosen * p, {.axis = -1}), p, k);
-  }
-};
 
 std::map<std::string, MetricFn>& metric_table() {
-  static std::map<std::string, MetricFn> functions = {
-      {"binary_accuracy", binary_accuracy},
-      {"categorical_accuracy", categorical_accuracy},
-      {"sparse_categorical_accuracy", sparse_categorical_accuracy},
-      {"top_k_categorical_accuracy", TopKAccuracy{.sparse = false}},
-      {"sparse_top_k_categorical_accuracy", TopKAccuracy{.sparse = true}},
-  };
+  static std::map<std::string, MetricFn> functions = [] {
+    std::map<std::string, MetricFn> made;
+    for (const MetricDef* def : all_metric_defs()) {
+      if (def->keras_name.empty()) continue;
+      made[std::string(def->keras_name)] = metric_function(*def, usual_values(def->arguments));
+    }
+    return made;
+  }();
   return functions;
 }
 
-using MetricFunction = Output (*)(const Output&, const Output&);
-using MakeMetric = MetricSpec (*)(std::string name);
+std::string metric_class_of(const MetricDef& def) {
+  return def.keras_class.empty() ? camel_case(def.keras_name) : std::string(def.keras_class);
+}
 
-// Classes of metrics as objects, with what they average.
-struct MetricClass {
-  const char* name;
-  const char* default_name;
-  MetricFunction function;
-  MakeMetric make;
-};
-constexpr MetricClass kMetricClasses[] = {
-    {"BinaryAccuracy", "binary_accuracy", binary_accuracy, metrics::BinaryAccuracy},
-    {"CategoricalAccuracy", "categorical_accuracy", categorical_accuracy,
-     metrics::CategoricalAccuracy},
-    {"SparseCategoricalAccuracy", "sparse_categorical_accuracy", sparse_categorical_accuracy,
-     metrics::SparseCategoricalAccuracy},
-};
 constexpr const char* kMeanClass = "MeanMetricWrapper";
-constexpr const char* kTopKClass = "TopKCategoricalAccuracy";
-constexpr const char* kSparseTopKClass = "SparseTopKCategoricalAccuracy";
 
 // A registered function of the name is taken for the metric's own if both have one type: functions
 // themselves cannot be compared.
@@ -98,7 +51,7 @@ void warn_of_unknown_function(const MetricSpec& metric) {
            metric.name());
 }
 
-Json class_json(const char* class_name, Json config) {
+Json class_json(const std::string& class_name, Json config) {
   return {{"class_name", class_name}, {"config", std::move(config)}};
 }
 
@@ -146,6 +99,12 @@ F by_kind(AccuracyKind kind, F binary, F categorical, F sparse) {
 
 }  // namespace
 
+MetricSpec::MetricSpec(const MetricDef& def, const RuleValues& arguments)
+    : name_(def.keras_name),
+      function_(metric_function(def, arguments)),
+      def_(&def),
+      arguments_(arguments) {}
+
 MetricSpec::Resolved MetricSpec::resolve(const Shape& output, const Shape& target,
                                          const LossSpec& loss) const {
   Resolved resolved = resolve_function(output, target, loss);
@@ -159,8 +118,8 @@ MetricSpec::Resolved MetricSpec::resolve_function(const Shape& output, const Sha
   const AccuracyKind kind = kind_by_output(output, target, loss);
   if (name_ == "accuracy" || name_ == "acc") {
     note_accuracy(kind, output, loss);
-    return {"acc", by_kind<MetricFn>(kind, binary_accuracy, categorical_accuracy,
-                                     sparse_categorical_accuracy)};
+    return {"acc", metric_table().at(by_kind(kind, "binary_accuracy", "categorical_accuracy",
+                                             "sparse_categorical_accuracy"))};
   }
   if (name_ == "crossentropy" || name_ == "ce") {
     return {"ce", loss_as_metric(by_kind<std::string>(kind, "binary_crossentropy",
@@ -179,26 +138,14 @@ void register_metric(const std::string& name, MetricFn function) {
   }
 }
 
-MetricSpec top_k_categorical_accuracy(int64_t k) {
-  return {"top_k_categorical_accuracy", TopKAccuracy{.k = k, .sparse = false}};
-}
-MetricSpec sparse_top_k_categorical_accuracy(int64_t k) {
-  return {"sparse_top_k_categorical_accuracy", TopKAccuracy{.k = k, .sparse = true}};
-}
-
 Json metric_to_json(const MetricSpec& metric) {
-  if (const auto* const top = metric.function().target<TopKAccuracy>()) {
-    if (top->k == kDefaultTopK) return metric.name();
-    return class_json(top->sparse ? kSparseTopKClass : kTopKClass,
-                      {{"name", metric.name()}, {"k", top->k}});
-  }
-  if (metric.is_running()) {
-    const auto* const function = metric.function().target<MetricFunction>();
-    for (const MetricClass& known : kMetricClasses) {
-      if (function != nullptr && *function == known.function) {
-        return class_json(known.name, {{"name", metric.name()}});
-      }
-    }
+  if (const MetricDef* const def = metric.def()) {
+    Json config = config_of(def->arguments, metric.arguments());
+    const bool usual = config == config_of(def->arguments, usual_values(def->arguments));
+    if (usual && !metric.is_running()) return metric.name();
+    Json named = {{"name", metric.name()}};
+    named.update(config);
+    return class_json(metric_class_of(*def), std::move(named));
   }
   warn_of_unknown_function(metric);
   if (!metric.is_running()) return metric.name();
@@ -211,17 +158,15 @@ std::optional<MetricSpec> metric_from_class(const Json& json) {
   if (!json.at("class_name").is_string() || !config.is_object()) return {};
   const auto class_name = json.at("class_name").get<std::string>();
   try {
-    for (const MetricClass& known : kMetricClasses) {
-      if (class_name == known.name)
-        return known.make(config.value("name", std::string(known.default_name)));
-    }
-    if (class_name == kTopKClass)
-      return top_k_categorical_accuracy(config.value("k", kDefaultTopK));
-    if (class_name == kSparseTopKClass) {
-      return sparse_top_k_categorical_accuracy(config.value("k", kDefaultTopK));
+    for (const MetricDef* def : all_metric_defs()) {
+      if (def->keras_name.empty() || class_name != metric_class_of(*def)) continue;
+      const MetricSpec metric(*def, values_from_config(def->arguments, config));
+      return def->keras_object_is_total ? metric.running(config.value("name", metric.name()))
+                                        : metric;
     }
     if (class_name == kMeanClass && config.contains("fn") && config.at("fn") == config.at("name")) {
-      return MetricSpec(config.at("fn").get<std::string>()).running();
+      const auto name = config.at("fn").get<std::string>();
+      return MetricSpec(name).running(name);
     }
   } catch (const Json::exception&) {
     throw invalid_argument("metric {}: arguments, got {}, expected a name and numbers", class_name,
@@ -232,15 +177,8 @@ std::optional<MetricSpec> metric_from_class(const Json& json) {
 
 namespace metrics {
 
-MetricSpec BinaryAccuracy(std::string name) { return Mean(std::move(name), binary_accuracy); }
-MetricSpec CategoricalAccuracy(std::string name) {
-  return Mean(std::move(name), categorical_accuracy);
-}
-MetricSpec SparseCategoricalAccuracy(std::string name) {
-  return Mean(std::move(name), sparse_categorical_accuracy);
-}
 MetricSpec Mean(std::string name, MetricFn function) {
-  return MetricSpec(std::move(name), std::move(function)).running();
+  return MetricSpec(name, std::move(function)).running(name);
 }
 
 }  // namespace metrics

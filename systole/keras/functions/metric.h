@@ -5,33 +5,41 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "systole/keras/base/json.h"
 #include "systole/keras/functions/loss.h"
+#include "systole/train/metrics/metrics.h"
 
 namespace systole::keras {
 
 // (targets, predictions) -> a value for each example, or for each example and step.
 using MetricFn = LossFn;
 
-// "accuracy", "mse", a loss's name, or a function with the name that History shows.
+// "accuracy", "mse", a loss's name, or a function with the name that History shows. The metrics
+// stand in train/metrics.
 class MetricSpec {
  public:
   MetricSpec(const char* name) : name_(name) {}             // NOLINT
   MetricSpec(std::string name) : name_(std::move(name)) {}  // NOLINT
   MetricSpec(std::string name, MetricFn function)
       : name_(std::move(name)), function_(std::move(function)) {}
+  MetricSpec(const MetricDef& def, const RuleValues& arguments);
 
   const std::string& name() const { return name_; }
   bool has_function() const { return function_ != nullptr; }
   // Null where the metric is known by its name alone.
   const MetricFn& function() const { return function_; }
+  // The definition of a function of train/metrics, with the arguments; null for others.
+  const MetricDef* def() const { return def_; }
+  const RuleValues& arguments() const { return arguments_; }
   // Whether it is a metric as an object: see namespace metrics.
   bool is_running() const { return running_; }
   // The metric as an object: see namespace metrics.
-  MetricSpec running() const {
+  MetricSpec running(std::string name) const {
     MetricSpec made = *this;
+    made.name_ = std::move(name);
     made.running_ = true;
     return made;
   }
@@ -53,6 +61,8 @@ class MetricSpec {
 
   std::string name_;
   MetricFn function_;
+  const MetricDef* def_ = nullptr;
+  RuleValues arguments_;
   bool running_ = false;
 };
 
@@ -67,20 +77,26 @@ Json metric_to_json(const MetricSpec& metric);
 // values. Errors: INVALID_ARGUMENT for arguments of another type.
 std::optional<MetricSpec> metric_from_class(const Json& json);
 
-// Whether the class is among the k most likely ones.
-MetricSpec top_k_categorical_accuracy(int64_t k = 5);
-MetricSpec sparse_top_k_categorical_accuracy(int64_t k = 5);
-
 // Metrics as objects: the sum over all examples since the epoch or evaluation began, divided by
 // their number. Batches count by their examples, and masked steps not at all, where the mean of a
 // function's values weighs batches by their size. (tf.keras.metrics.Metric)
-// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace metrics {
-MetricSpec BinaryAccuracy(std::string name = "binary_accuracy");
-MetricSpec CategoricalAccuracy(std::string name = "categorical_accuracy");
-MetricSpec SparseCategoricalAccuracy(std::string name = "sparse_categorical_accuracy");
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name of Keras.
 MetricSpec Mean(std::string name, MetricFn function);
+
+template <class Rule>
+MetricSpec MetricClass<Rule>::operator()(std::string name) const {
+  return MetricSpec(Rule::def, usual_values(Rule::def.arguments)).running(std::move(name));
+}
+
+template <class Rule>
+MetricSpec MetricOfK<Rule>::operator()(int64_t k) const {
+  RuleValues values;
+  values.set("k", static_cast<double>(k));
+  return {Rule::def, values};
+}
+
 }  // namespace metrics
-// NOLINTEND(readability-identifier-naming)
 
 }  // namespace systole::keras

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "systole/graph/core/graph.h"
 #include "systole/keras/base/configured.h"
+#include "systole/train/regularizers/regularizers.h"
 
 namespace systole::keras {
 
@@ -15,7 +17,7 @@ using RegularizerFn = std::function<Output(const Output& weight)>;
 template <class T>
 struct JsonType;
 
-// "l2", regularizers::l2(0.001), a function, or none.
+// "l2", regularizers::l2(0.001), a function, or none. The regularizers stand in train/regularizers.
 class RegularizerSpec {
  public:
   RegularizerSpec() = default;
@@ -24,6 +26,7 @@ class RegularizerSpec {
   RegularizerSpec(const std::string& name);                                          // NOLINT
   RegularizerSpec(RegularizerFn function) : object_{"", {}, std::move(function)} {}  // NOLINT
   explicit RegularizerSpec(Configured<RegularizerFn> object) : object_(std::move(object)) {}
+  RegularizerSpec(const RegularizerDef& def, const RuleValues& arguments);
 
   explicit operator bool() const { return object_.function != nullptr; }
   const Configured<RegularizerFn>& object() const { return object_; }
@@ -35,15 +38,25 @@ class RegularizerSpec {
 
 void register_regularizer(const std::string& class_name, ClassTable<RegularizerFn>::Make make);
 
-// NOLINTBEGIN(readability-identifier-naming): the names of Keras.
 namespace regularizers {
-// l1 * sum|w| + l2 * sum w^2.
-RegularizerSpec L1L2(double l1 = 0, double l2 = 0);
-RegularizerSpec l1(double l = 0.01);
-RegularizerSpec l2(double l = 0.01);
-RegularizerSpec l1_l2(double l1 = 0.01, double l2 = 0.01);
+
+template <class Rule>
+RegularizerSpec RegularizerClass<Rule>::operator()(const Options& options) const {
+  if constexpr (requires { Rule::keras_object(options); }) {
+    return RegularizerClass<typename Rule::KerasObject>{}(Rule::keras_object(options));
+  } else {
+    return {Rule::def,
+            values_of(options, Rule::kKerasMembers, Rule::def.arguments, RuleFronts::keras)};
+  }
+}
+
+template <class Rule>
+template <PositionalValue... Values>
+RegularizerSpec RegularizerClass<Rule>::operator()(Values... values) const {
+  return (*this)(options_by_position<Options>(Rule::kKerasMembers, values...));
+}
+
 }  // namespace regularizers
-// NOLINTEND(readability-identifier-naming)
 
 template <>
 struct JsonType<RegularizerSpec> {

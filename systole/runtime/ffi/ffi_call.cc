@@ -10,13 +10,6 @@ namespace systole::runtime {
 namespace {
 
 // JAX writes the attributes as one of two.
-std::string attributes_text(const hlo::CustomCallAttrs& attrs) {
-  for (const hlo::NamedAttrText& other : attrs.others) {
-    if (other.name == "mhlo.backend_config") return other.attribute.text;
-  }
-  return attrs.backend_config.text;
-}
-
 int64_t next_run_id() {
   static std::atomic<int64_t> last{0};
   return ++last;
@@ -32,7 +25,7 @@ bool is_ffi_call(const hlo::Instruction& x) {
 FfiCall::FfiCall(const hlo::Instruction& x)
     : target_(x.attrs<hlo::CustomCallAttrs>().call_target_name),
       handler_(*find_ffi_handler(target_)),
-      attributes_(attributes_text(x.attrs<hlo::CustomCallAttrs>()), target_),
+      attributes_(x.attrs<hlo::CustomCallAttrs>().settings(), target_),
       num_operands_(static_cast<size_t>(x.num_operands())) {
   const auto add = [&](const TensorType& type) {
     types_.push_back({ffi_type(type.dtype), {type.shape.dims().begin(), type.shape.dims().end()}});

@@ -3,7 +3,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 namespace {

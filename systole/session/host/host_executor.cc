@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "systole/base/trace.h"
 #include "systole/graph/core/node_builder.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 namespace {

@@ -97,6 +97,23 @@ TEST(Bytecode, Constants) {
   })");
 }
 
+TEST(Bytecode, ConstantsOfSmallTypes) {
+  expect_kept(
+      R"(func.func @main() -> (tensor<4xf8E4M3FN>, tensor<2xf8E5M2>, tensor<3xf4E2M1FN>, tensor<20xf8E3M4>, tensor<40xf8E8M0FNU>,
+                                      tensor<4xi2>, tensor<2xui2>, tensor<f8E4M3B11FNUZ>) {
+    %0 = stablehlo.constant dense<[1.0, -0.0, 0x7F, 448.0]> : tensor<4xf8E4M3FN>
+    %1 = stablehlo.constant dense<[0x7C, 57344.0]> : tensor<2xf8E5M2>
+    %2 = stablehlo.constant dense<[0.5, -6.0, 0.0]> : tensor<3xf4E2M1FN>
+    %3 = stablehlo.constant dense<"0x000102030405060708090A0B0C0D0E0F10111213"> : tensor<20xf8E3M4>
+    %4 = stablehlo.constant dense<2.0> : tensor<40xf8E8M0FNU>
+    %5 = stablehlo.constant dense<[-2, -1, 0, 1]> : tensor<4xi2>
+    %6 = stablehlo.constant dense<[0, 3]> : tensor<2xui2>
+    %7 = stablehlo.constant dense<0x80> : tensor<f8E4M3B11FNUZ>
+    return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<4xf8E4M3FN>, tensor<2xf8E5M2>, tensor<3xf4E2M1FN>, tensor<20xf8E3M4>,
+        tensor<40xf8E8M0FNU>, tensor<4xi2>, tensor<2xui2>, tensor<f8E4M3B11FNUZ>
+  })");
+}
+
 constexpr std::string_view kCalls = R"(module @calls {
   func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = stablehlo.custom_call @lapack(%a) {

@@ -49,10 +49,18 @@ void copy_elements(std::string_view bytes, Tensor& tensor) {
   switch (tensor.dtype()) {
     case DType::pred:
       return narrow([](char c) { return c != 0; });
+    case DType::s2:
+      return narrow([](char c) { return int2(c); });
     case DType::s4:
       return narrow([](char c) { return int4(c); });
+    case DType::u2:
+      return narrow([](char c) { return uint2(c); });
     case DType::u4:
       return narrow([](char c) { return uint4(c); });
+    case DType::f4e2m1fn:
+      std::ranges::transform(bytes, static_cast<char*>(tensor.raw()),
+                             [](char c) { return static_cast<char>(c & 15); });
+      return;
     default:
       if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
   }

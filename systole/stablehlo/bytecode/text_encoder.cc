@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "systole/base/float16.h"
+#include "systole/base/small_float.h"
 #include "systole/hlo/ir/attrs.h"
 #include "systole/stablehlo/bytecode/element_types.h"
 #include "systole/stablehlo/text/attribute.h"
@@ -142,6 +143,9 @@ class TextEncoder {
     if (type == "f32") return std::bit_cast<uint32_t>(static_cast<float>(value));
     if (type == "f16") return float16(static_cast<float>(value)).bits;
     if (type == "bf16") return bfloat16(static_cast<float>(value)).bits;
+    if (const auto dtype = dtype_from_mlir(type); dtype && is_small_float(*dtype)) {
+      return encode_small_float(*dtype, value);
+    }
     throw lexer_.error_at(digits.offset,
                           fmt::format("number, got decimals of {}, expected its bits", type));
   }

@@ -42,7 +42,7 @@ void expect_operands(std::string_view name, std::span<const Value> operands, siz
 }
 
 DType compute_dtype(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+  return is_floating(dtype) && dtype_info(dtype).bits < 32 ? DType::f32 : dtype;
 }
 
 }  // namespace

@@ -198,10 +198,10 @@ TEST(TextImport, Shardy) {
     %1 = stablehlo.custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : (tensor<4xf32>) -> tensor<4xf32>
     %2:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%1, %arg0) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>)
     %3 = call @xla.sdy.manual_computation_body(%2#0, %2#1) : (tensor<2xf32>, tensor<4xf32>) -> tensor<2xf32>
-    %4 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%3) {sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} : (tensor<2xf32>) -> tensor<2xf32>
+    %4 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%3) {sdy.manual_axes = #sdy<manual_axes{"x", "y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<2xf32>) -> tensor<2xf32>
     %5 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%4) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"y"}>} : (tensor<2xf32>) -> tensor<2xf32>
     %6 = call @xla.sdy.manual_computation_body_1(%5) : (tensor<2xf32>) -> tensor<2xf32>
-    %7 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%6) {sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}], replicated={"x"}>]>, sdy.manual_axes = #sdy<manual_axes{"y"}>} : (tensor<2xf32>) -> tensor<2xf32>
+    %7 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%6) {sdy.manual_axes = #sdy<manual_axes{"y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}], replicated={"x"}>]>} : (tensor<2xf32>) -> tensor<2xf32>
     return %7 : tensor<2xf32>
   }
   func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2xf32>, %arg1: tensor<4xf32>) -> tensor<2xf32> attributes {sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} {
@@ -388,8 +388,8 @@ TEST(TextImport, WhatIsNotThereIsNamed) {
        "UNIMPLEMENTED: f:2:6: op, got chlo.foo, expected one of the opcode table"},
       {"%0 = stablehlo.add %a, %a : tensor<2x!quant.any<i8:f32>>",
        "UNIMPLEMENTED: f:2:38: element type, got '!quant.any'"},
-      {"%0 = stablehlo.add %a, %a : tensor<2xf8E4M3FN>",
-       "UNIMPLEMENTED: f:2:38: element type, got 'f8E4M3FN'"},
+      {"%0 = stablehlo.add %a, %a : tensor<2xf6E2M3FN>",
+       "UNIMPLEMENTED: f:2:38: element type, got 'f6E2M3FN'"},
       {"%0 = stablehlo.add %a, %a : tensor<2xf32, #x>",
        "UNIMPLEMENTED: f:2:41: tensor type, got an encoding"},
       {"%0 = stablehlo.add %a, %a : tensor<*xf32>",

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "systole/base/convert.h"
+#include "systole/base/small_float.h"
 #include "systole/stablehlo/text/type.h"
 
 namespace systole::hlo::text {
@@ -67,18 +68,36 @@ void print_element(std::string& out, T value) {
   }
 }
 
-template <class T>
-void print_list(std::string& out, const Tensor& value, int axis, int64_t& next) {
-  if (axis == value.rank()) {
-    print_element<T>(out, value.data<T>()[next++]);
-    return;
-  }
+void print_small_float(std::string& out, DType dtype, uint8_t code) {
+  const float value = small_float_values(dtype)[code];
+  out += std::isfinite(value) ? decimal(value) : fmt::format("0x{:02X}", code);
+}
+
+// `print` appends the element of an index.
+template <class Print>
+void print_list(std::string& out, const Tensor& value, int axis, int64_t& next,
+                const Print& print) {
+  if (axis == value.rank()) return print(next++);
   out += '[';
   for (int64_t i = 0; i < value.dim(axis); ++i) {
     if (i > 0) out += ", ";
-    print_list<T>(out, value, axis + 1, next);
+    print_list(out, value, axis + 1, next, print);
   }
   out += ']';
+}
+
+void print_elements(std::string& out, const Tensor& value, bool splat) {
+  int64_t next = 0;
+  const int axis = splat ? value.rank() : 0;
+  if (is_small_float(value.dtype())) {
+    const auto* codes = static_cast<const uint8_t*>(value.raw());
+    return print_list(out, value, axis, next,
+                      [&](int64_t i) { print_small_float(out, value.dtype(), codes[i]); });
+  }
+  visit_dtype(value.dtype(), [&]<class T>() {
+    print_list(out, value, axis, next,
+               [&](int64_t i) { print_element<T>(out, value.data<T>()[i]); });
+  });
 }
 
 void print_hex(std::string& out, const Tensor& value) {
@@ -115,10 +134,7 @@ std::string literal_text(const Tensor& value, int64_t max_elements) {
     if (!splat && value.num_elements() > max_elements && value.dtype() != DType::pred) {
       print_hex(out, value);
     } else {
-      visit_dtype(value.dtype(), [&]<class T>() {
-        int64_t next = 0;
-        print_list<T>(out, value, splat ? value.rank() : 0, next);
-      });
+      print_elements(out, value, splat);
     }
   }
   return out + "> : " + type_text(value.type());

@@ -6,9 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "systole/base/convert.h"
+#include "systole/base/small_float.h"
 #include "systole/stablehlo/text/literal.h"
 #include "systole/stablehlo/text/type.h"
 
@@ -49,7 +52,20 @@ class ElementReader {
     }
   }
 
+  // The code of a float below 16 bits.
+  uint8_t read_small_float(DType dtype) {
+    const RealNumber number = read_real(sizeof(uint8_t));
+    return number.bits ? static_cast<uint8_t>(*number.bits)
+                       : encode_small_float(dtype, number.value);
+  }
+
  private:
+  // A number, or its bits.
+  struct RealNumber {
+    double value = 0;
+    std::optional<uint64_t> bits;
+  };
+
   bool read_bool() {
     if (lexer_.accept_word("true")) return true;
     if (lexer_.accept_word("false")) return false;
@@ -97,20 +113,25 @@ class ElementReader {
 
   template <class T>
   T read_float() {
+    const RealNumber number = read_real(sizeof(T));
+    if (!number.bits) return convert_element<T>(number.value);
+    T value;
+    std::memcpy(static_cast<void*>(&value), &*number.bits, sizeof(T));
+    return value;
+  }
+
+  RealNumber read_real(size_t bytes) {
     const size_t begin = lexer_.position();
     const bool negative = lexer_.accept('-');
     const Token token = lexer_.take();
     const bool hex = token.is(TokenKind::integer) && token.text.starts_with("0x");
     if (hex && !negative) {
-      if (token.text.size() != 2 + 2 * sizeof(T)) {
+      if (token.text.size() != 2 + 2 * bytes) {
         throw lexer_.error_at(
             begin, fmt::format("element, got '{}', expected {} hexadecimal digits", token.text,
-                               2 * sizeof(T)));
+                               2 * bytes));
       }
-      const uint64_t bits = magnitude(token);
-      T value;
-      std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
-      return value;
+      return {.bits = magnitude(token)};
     }
     if (hex || !(token.is(TokenKind::floating) || token.is(TokenKind::integer))) {
       lexer_.seek(begin);
@@ -121,21 +142,22 @@ class ElementReader {
     if (std::from_chars(token.text.data(), last, value).ec == std::errc::result_out_of_range) {
       value = std::strtod(std::string(token.text).c_str(), nullptr);  // infinity or zero
     }
-    return convert_element<T>(negative ? -value : value);
+    return {.value = negative ? -value : value, .bits = {}};
   }
 
   Lexer& lexer_;
 };
 
-// Reads nested lists into the elements of a tensor.
-template <class T>
+// Reads nested lists into the elements of a tensor. `read` returns the next element.
+template <class T, class Read>
 class ListReader {
  public:
-  ListReader(Lexer& lexer, Tensor& value) : lexer_(lexer), elements_(lexer), value_(value) {}
+  ListReader(Lexer& lexer, Tensor& value, Read read)
+      : lexer_(lexer), value_(value), read_(std::move(read)) {}
 
   void read(int axis) {
     if (axis == value_.rank()) {
-      value_.data<T>()[next_++] = elements_.template read<T>();
+      elements()[next_++] = read_();
       return;
     }
     const size_t begin = lexer_.position();
@@ -156,16 +178,24 @@ class ListReader {
   }
 
   void read_splat() {
-    const T element = elements_.template read<T>();
-    std::ranges::fill(value_.data<T>(), element);
+    const T element = read_();
+    std::fill_n(elements(), value_.num_elements(), element);
   }
 
  private:
+  T* elements() { return static_cast<T*>(value_.raw()); }
+
   Lexer& lexer_;
-  ElementReader elements_;
   Tensor& value_;
+  Read read_;
   size_t next_ = 0;
 };
+
+template <class T, class Read>
+void read_nested(Lexer& lexer, Tensor& value, Read read) {
+  ListReader<T, Read> reader(lexer, value, std::move(read));
+  lexer.peek().is('[') ? reader.read(0) : reader.read_splat();
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -173,17 +203,20 @@ int hex_digit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Elements below 8 bits occupy a whole byte, with only their own bits set (i4: sign-extended).
+// Elements below 8 bits occupy a whole byte, with only their own bits set (signed integers:
+// sign-extended).
 void canonicalize(Tensor& value) {
-  if (dtype_info(value.dtype()).bits >= 8) return;
+  const DTypeInfo& info = dtype_info(value.dtype());
+  if (info.bits >= 8) return;
   auto* bytes = static_cast<uint8_t*>(value.raw());
+  const int ones = (1 << info.bits) - 1;
   for (int64_t i = 0; i < value.num_elements(); ++i) {
     if (value.dtype() == DType::pred) {
       bytes[i] = bytes[i] != 0 ? 1 : 0;
     } else {
-      const auto low = static_cast<uint8_t>(bytes[i] & 15);
-      const bool negative = value.dtype() == DType::s4 && low > 7;
-      bytes[i] = static_cast<uint8_t>(negative ? low | 0xf0 : low);
+      const int low = bytes[i] & ones;
+      const bool negative = info.integer && info.is_signed && low > ones / 2;
+      bytes[i] = static_cast<uint8_t>(negative ? low | (0xff & ~ones) : low);
     }
   }
 }
@@ -242,9 +275,13 @@ void read_elements(Lexer& lexer, Tensor& value) {
   } else if (lexer.peek().is('>')) {
     if (value.num_elements() != 0) throw lexer.unexpected("dense elements", "an element or a list");
   } else {
+    ElementReader elements(lexer);
+    if (is_small_float(value.dtype())) {
+      return read_nested<uint8_t>(lexer, value,
+                                  [&] { return elements.read_small_float(value.dtype()); });
+    }
     visit_dtype(value.dtype(), [&]<class T>() {
-      ListReader<T> reader(lexer, value);
-      lexer.peek().is('[') ? reader.read(0) : reader.read_splat();
+      read_nested<T>(lexer, value, [&] { return elements.read<T>(); });
     });
   }
 }
@@ -300,6 +337,11 @@ Tensor read_resource(Lexer& lexer) {
 
 Tensor elements_of(const Splat& splat) {
   Tensor value(splat.type);
+  if (is_small_float(value.dtype())) {
+    std::memset(value.raw(), *static_cast<const uint8_t*>(splat.element.raw()),
+                static_cast<size_t>(value.byte_size()));
+    return value;
+  }
   visit_dtype(value.dtype(),
               [&]<class T>() { std::ranges::fill(value.data<T>(), splat.element.data<T>()[0]); });
   return value;
@@ -345,7 +387,12 @@ Tensor read_scalar(Lexer& lexer) {
   }
   lexer.seek(begin);
   Tensor value(*dtype, {});
-  visit_dtype(*dtype, [&]<class T>() { value.data<T>()[0] = ElementReader(lexer).read<T>(); });
+  ElementReader elements(lexer);
+  if (is_small_float(*dtype)) {
+    *static_cast<uint8_t*>(value.raw()) = elements.read_small_float(*dtype);
+  } else {
+    visit_dtype(*dtype, [&]<class T>() { value.data<T>()[0] = elements.read<T>(); });
+  }
   lexer.expect(':', "number");
   lexer.take();
   return value;

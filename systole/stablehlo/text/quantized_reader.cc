@@ -65,7 +65,7 @@ QuantizedElement read_uniform(Lexer& lexer) {
   lexer.expect(':', kWhat);
   const Token expressed = lexer.expect(TokenKind::identifier, kWhat, "an expressed type");
   const auto real = dtype_from_mlir(expressed.text);
-  if (!real || !is_floating(*real)) {
+  if (!real || !is_floating(*real) || is_small_float(*real)) {
     throw lexer.error_at(
         expressed.offset,
         fmt::format("{}: expressed type, got {}, expected one such as f32", kWhat, expressed.text));

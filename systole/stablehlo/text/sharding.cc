@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace systole::hlo::text {
 namespace {
 
@@ -81,6 +83,7 @@ std::vector<Value> add_shape_change(Builder& builder, std::string_view target,
   attrs.others.push_back({std::string(in ? kInShardingsAttribute : kOutShardingsAttribute),
                           {in ? shardings.in : shardings.out}});
   attrs.others.push_back({std::string(kManualAxesAttribute), {shardings.axes}});
+  std::ranges::sort(attrs.others, {}, &NamedAttrText::name);  // as MLIR does
   Instruction* const call = builder.op(Opcode::custom_call, values, std::move(attrs), types);
   std::vector<Value> results;
   for (int i = 0; i < call->num_results(); ++i) results.push_back(call->result(i));

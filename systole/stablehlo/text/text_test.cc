@@ -285,14 +285,17 @@ TEST(Text, EveryDTypeSurvivesARoundTrip) {
       Module module;
       Computation& main = module.add_function("main");
       Tensor value = Tensor::zeros(dtype, shape);
-      // Any bits, within those that the element type has.
+      // Any bits.
       RandomStream random(static_cast<uint64_t>(i));
       auto* bytes = static_cast<uint8_t*>(value.raw());
       const uint8_t mask = dtype == DType::pred ? 1 : 0xff;
       for (int64_t k = 0; k < value.byte_size(); ++k) {
         bytes[k] = static_cast<uint8_t>(random.next_u32()) & mask;
       }
-      if (dtype_info(dtype).bits == 4) value = value.cast(DType::s8).cast(dtype);
+      // Within the bits that the element type has.
+      const DTypeInfo& info = dtype_info(dtype);
+      if (info.integer && info.bits < 8) value = value.cast(DType::s8).cast(dtype);
+      for (int64_t k = 0; k < value.byte_size() && dtype == DType::f4e2m1fn; ++k) bytes[k] &= 15;
       main.set_results({Builder(main).constant(value)});
       for (const int64_t max_elements : {int64_t{64}, int64_t{1}}) {
         const std::string text = print(module, {.max_literal_elements = max_elements});

@@ -31,12 +31,7 @@ int64_t read_dim(Lexer& lexer) {
 }
 
 // StableHLO's element types that DType does not have.
-bool is_known_to_others(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"f4E", "f6E", "f8E", "tf32"};
-  constexpr std::string_view kNames[] = {"i2", "ui2"};
-  return std::ranges::find(kNames, name) != std::end(kNames) ||
-         std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
-}
+bool is_known_to_others(std::string_view name) { return name.starts_with("f6E") || name == "tf32"; }
 
 DType read_dtype(Lexer& lexer) {
   const Token token = lexer.peek();

@@ -41,14 +41,6 @@ Variable weight(std::string_view name, const Shape& shape, const WeightOptions& 
   return variable;
 }
 
-Regularizer l1_regularizer(double scale) {
-  return [scale](const Output& weights) { return reduce_sum(abs(weights)) * scale; };
-}
-
-Regularizer l2_regularizer(double scale) {
-  return [scale](const Output& weights) { return l2_loss(weights) * scale; };
-}
-
 Output resolve_inputs(std::string_view layer, const Input& inputs, int rank) {
   const Output x = resolve_as(layer, inputs, DTypeClass::floating);
   if (rank >= 0 && x.shape().rank() != rank) {

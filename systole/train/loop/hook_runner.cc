@@ -11,7 +11,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/span.h"
 #include "systole/train/loop/print_hook.h"
 
 namespace systole::train {

@@ -1,9 +1,9 @@
 #include "systole/train/loop/profiler_hook.h"
 
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/trace_json.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole {
 

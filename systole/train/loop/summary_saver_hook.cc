@@ -1,8 +1,8 @@
 #include "systole/train/loop/summary_saver_hook.h"
 
-#include "systole/base/trace.h"
 #include "systole/io/events/event_writer.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/tracing/span.h"
 
 namespace systole {
 

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "systole/base/log.h"
-#include "systole/base/trace.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/profile/triggers.h"
+#include "systole/tracing/span.h"
 #include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/share_variables.h"
 #include "systole/train/loop/signals.h"

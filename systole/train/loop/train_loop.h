@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "systole/base/trace.h"
 #include "systole/data/feed/step_feed.h"
 #include "systole/runtime/process_group.h"
+#include "systole/tracing/span.h"
 #include "systole/train/loop/checkpointer.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/iterations_per_loop.h"

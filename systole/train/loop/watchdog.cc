@@ -8,7 +8,7 @@
 
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/base/thread_name.h"
 
 namespace systole::train {
 namespace {
@@ -135,7 +135,7 @@ void WatchedThread::run(std::function<void(Heartbeat&)> body) {
   if (shared_ == nullptr) {
     auto shared = std::make_shared<Shared>(limit_, option_);
     thread_ = std::thread([shared] {
-      tracing::name_thread("training");
+      name_thread("training");
       work(*shared);
     });
     shared_ = std::move(shared);

@@ -11,8 +11,8 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/api/nn_ops.h"
+#include "systole/graph/core/rule_arguments.h"
 #include "systole/graph/core/variable.h"
-#include "systole/train/rule_arguments.h"
 
 namespace systole {
 

@@ -8,8 +8,8 @@
 
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/graph/core/rule_arguments.h"
 #include "systole/train/hyperparameter.h"
-#include "systole/train/rule_arguments.h"
 
 namespace systole {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "systole/base/tensor.h"
+#include "systole/graph/core/rule_arguments.h"
 #include "systole/io/testing/golden.h"
-#include "systole/train/rule_arguments.h"
 
 namespace systole::testing {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "systole/base/tensor.h"
-#include "systole/base/trace.h"
 #include "systole/runtime/client.h"
+#include "systole/tracing/span.h"
 #include "systole/worker/protocol/worker.pb.h"
 
 namespace systole::worker {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 #include "systole/worker/protocol/channel.h"
 #include "systole/worker/protocol/clock_offset.h"
 #include "systole/worker/protocol/worker.grpc.pb.h"

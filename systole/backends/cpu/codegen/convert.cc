@@ -26,11 +26,15 @@ llvm::Value* float_to_integer(FunctionEmitter& f, DType to, llvm::Value* x) {
   const bool is_signed = dtype_info(to).is_signed;
   llvm::Value* r = b.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
                                      {type, x->getType()}, {x});
-  if (to == DType::u4) return b.CreateBinaryIntrinsic(Intrinsic::umin, r, b.getInt8(15));
-  if (to != DType::s4) return r;
-  r = b.CreateBinaryIntrinsic(Intrinsic::smin, r, b.getInt8(7));
-  return b.CreateBinaryIntrinsic(Intrinsic::smax, r,
-                                 llvm::ConstantInt::get(type, static_cast<uint64_t>(-8), true));
+  const int bits = dtype_info(to).bits;
+  if (bits >= 8) return r;
+  const int end = 1 << (is_signed ? bits - 1 : bits);
+  const auto number = [&](int n) {
+    return llvm::ConstantInt::get(type, static_cast<uint64_t>(n), true);
+  };
+  if (!is_signed) return b.CreateBinaryIntrinsic(Intrinsic::umin, r, number(end - 1));
+  r = b.CreateBinaryIntrinsic(Intrinsic::smin, r, number(end - 1));
+  return b.CreateBinaryIntrinsic(Intrinsic::smax, r, number(-end));
 }
 
 llvm::Value* to_floating(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {
@@ -57,8 +61,12 @@ llvm::Value* fit(FunctionEmitter& f, DType dtype, llvm::Value* x) {
       return round_to_bf16(f, x);
     case DType::f16:
       return b.CreateFPExt(b.CreateFPTrunc(x, b.getHalfTy()), b.getFloatTy());
+    case DType::s2:
+      return b.CreateAShr(b.CreateShl(x, 6), 6);
     case DType::s4:
       return b.CreateAShr(b.CreateShl(x, 4), 4);
+    case DType::u2:
+      return b.CreateAnd(x, b.getInt8(3));
     case DType::u4:
       return b.CreateAnd(x, b.getInt8(15));
     default:

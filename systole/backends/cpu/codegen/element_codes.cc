@@ -29,7 +29,7 @@ struct Kind {
   bool complex;
   bool is_signed;
   bool pred;
-  bool narrow;  // s4 and u4
+  bool narrow;  // an integer below 8 bits
 };
 
 Kind operand_kind(const Instruction& x) { return Kind(x.operand(0).dtype()); }
@@ -43,7 +43,7 @@ llvm::Value* real(llvm::Value* like, double value) {
 
 // The bits of an integer as an unsigned number of its width.
 llvm::Value* bits_of(FunctionEmitter& f, const Kind& kind, llvm::Value* x) {
-  return kind.narrow ? f.b.CreateAnd(x, integer(x, 15)) : x;
+  return kind.narrow ? f.b.CreateAnd(x, integer(x, (1 << kind.info.bits) - 1)) : x;
 }
 
 // -- Complex numbers
@@ -228,7 +228,7 @@ llvm::Value* bitwise(Elements& e, const Instruction& x, const IndexRef&, Sources
     default: {
       llvm::Value* zeros =
           b.CreateBinaryIntrinsic(Intrinsic::ctlz, bits_of(e.f, kind, s[0]), b.getFalse());
-      return kind.narrow ? b.CreateSub(zeros, integer(zeros, 4)) : zeros;
+      return kind.narrow ? b.CreateSub(zeros, integer(zeros, 8 - kind.info.bits)) : zeros;
     }
   }
 }
@@ -241,7 +241,8 @@ llvm::Value* shift(Elements& e, const Instruction& x, const IndexRef&, Sources s
   llvm::Value* inside = b.CreateICmpULT(by, integer(by, kind.info.bits));
   if (x.is(Opcode::shift_right_arithmetic)) {
     // As signed numbers, whatever the type says.
-    llvm::Value* value = kind.narrow ? fit(e.f, DType::s4, s[0]) : s[0];
+    llvm::Value* value =
+        kind.narrow ? fit(e.f, kind.info.bits == 2 ? DType::s2 : DType::s4, s[0]) : s[0];
     llvm::Value* safe = b.CreateSelect(inside, by, integer(by, kind.info.bits - 1));
     return fit(e.f, kind.dtype, b.CreateAShr(value, safe));
   }
@@ -265,6 +266,9 @@ llvm::Value* to_bits(FunctionEmitter& f, DType dtype, llvm::Value* x) {
       return b.CreateBitCast(x, b.getInt32Ty());
     case DType::f64:
       return b.CreateBitCast(x, b.getInt64Ty());
+    case DType::s2:
+    case DType::u2:
+      return b.CreateAnd(x, integer(x, 3));
     case DType::s4:
     case DType::u4:
       return b.CreateAnd(x, integer(x, 15));
@@ -286,6 +290,8 @@ llvm::Value* from_bits(FunctionEmitter& f, DType dtype, llvm::Value* x) {
       return b.CreateBitCast(x, b.getFloatTy());
     case DType::f64:
       return b.CreateBitCast(x, b.getDoubleTy());
+    case DType::s2:
+    case DType::u2:
     case DType::s4:
     case DType::u4:
       return fit(f, dtype, x);

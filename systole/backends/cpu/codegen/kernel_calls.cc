@@ -1,8 +1,10 @@
 #include "systole/backends/cpu/codegen/thunks.h"
+#include "systole/backends/cpu/kernels/fft.h"
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
 #include "systole/backends/cpu/kernels/reference.h"
 #include "systole/hlo/analysis/queries.h"
+#include "systole/runtime/ffi/ffi_call.h"
 
 namespace systole::cpu {
 namespace {
@@ -16,7 +18,24 @@ void emit_call(FunctionEmitter& f, const hlo::Instruction& x, std::unique_ptr<Ke
   f.call_kernel(std::move(kernel), buffers);
 }
 
+class FfiKernel : public Kernel {
+ public:
+  explicit FfiKernel(const hlo::Instruction& x) : call_(x) {}
+  void run(std::span<void* const> buffers, RunContext&) const override { call_.run(buffers); }
+
+ private:
+  const runtime::FfiCall call_;
+};
+
 }  // namespace
+
+void emit_ffi(FunctionEmitter& f, const hlo::Instruction& x) {
+  emit_call(f, x, std::make_unique<FfiKernel>(x));
+}
+
+void emit_fft(FunctionEmitter& f, const hlo::Instruction& x) {
+  emit_call(f, x, make_fft_kernel(x));
+}
 
 void emit_lapack(FunctionEmitter& f, const hlo::Instruction& x) {
   emit_call(f, x, make_lapack_kernel(x));

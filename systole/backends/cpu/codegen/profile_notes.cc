@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/analysis/liveness.h"
-#include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::cpu {
 namespace {

@@ -1,4 +1,4 @@
-// What a program tells a recording (base/trace.h): its ops and its memory plan.
+// What a program tells a recording (tracing/recording.h): its ops and its memory plan.
 #pragma once
 
 #include <vector>

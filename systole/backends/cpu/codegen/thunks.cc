@@ -9,10 +9,10 @@
 #include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
-#include "systole/base/trace.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
 #include "systole/runtime/ffi/ffi_call.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::cpu {
 namespace {
@@ -39,6 +39,7 @@ constexpr ThunkRow kThunks[] = {
     {Opcode::convolution, emit_convolution},
     {Opcode::dot_general, emit_dot},
     {Opcode::dynamic_update_slice, emit_dynamic_update_slice},
+    {Opcode::fft, emit_fft},
     {Opcode::fusion, emit_fusion},
     {Opcode::if_, emit_branches},
     {Opcode::optimization_barrier, emit_nothing},

@@ -40,11 +40,12 @@ void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc
 void emit_sort(FunctionEmitter& f, const hlo::Instruction& x);     // sort.cc
 int64_t sort_scratch_bytes(const hlo::Instruction& x, int num_threads);
 void emit_rng_bit_generator(FunctionEmitter& f, const hlo::Instruction& x);  // rng.cc
-void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // reference.cc
-void emit_processes(FunctionEmitter& f, const hlo::Instruction& x);          // processes.cc
-void emit_ffi(FunctionEmitter& f, const hlo::Instruction& x);                // ffi.cc
-void emit_lapack(FunctionEmitter& f, const hlo::Instruction& x);             // lapack.cc
-void emit_while(FunctionEmitter& f, const hlo::Instruction& x);              // control_flow.cc
+void emit_reference(FunctionEmitter& f, const hlo::Instruction& x);          // kernel_calls.cc
+void emit_processes(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_ffi(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_fft(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_lapack(FunctionEmitter& f, const hlo::Instruction& x);
+void emit_while(FunctionEmitter& f, const hlo::Instruction& x);  // control_flow.cc
 void emit_branches(FunctionEmitter& f, const hlo::Instruction& x);
 // Whether all uses of the value are as the initial value of a loop that overwrites it unread.
 bool is_overwritten_unread(const hlo::Instruction& x);

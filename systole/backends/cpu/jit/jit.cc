@@ -24,7 +24,7 @@
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
-#include "systole/base/trace.h"
+#include "systole/tracing/span.h"
 
 namespace systole::cpu {
 namespace {

@@ -55,13 +55,6 @@ std::map<std::string, int> parse_settings(std::string_view text) {
   }
 }
 
-std::map<std::string, int> settings_of(const hlo::CustomCallAttrs& attrs) {
-  for (const hlo::NamedAttrText& other : attrs.others) {
-    if (other.name == "mhlo.backend_config") return parse_settings(other.attribute.text);
-  }
-  return parse_settings(attrs.backend_config.text);
-}
-
 int axis_size(const hlo::Instruction& x, int operand, int from_end) {
   const Shape& shape = x.operand(operand).shape();
   return shape.rank() < from_end ? 1 : static_cast<int>(shape[shape.rank() - from_end]);
@@ -80,7 +73,7 @@ class LapackKernel : public Kernel {
     problem_.target = attrs.call_target_name;
     problem_.routine = routine_->name;
     problem_.dtype = target.dtype;
-    problem_.settings = settings_of(attrs);
+    problem_.settings = parse_settings(attrs.settings());
     check_operands(x);
     const int last = x.num_operands() - 1;
     problem_.rows = axis_size(x, 0, 2);

@@ -1,6 +1,6 @@
 #include "systole/backends/cpu/kernels/run_notes.h"
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recording.h"
 
 namespace systole::cpu {
 namespace {

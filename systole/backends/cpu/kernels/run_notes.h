@@ -1,4 +1,4 @@
-// The events of one run of a program, for a recording (base/trace.h).
+// The events of one run of a program, for a recording (tracing/recording.h).
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "systole/base/trace.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::cpu {
 namespace {

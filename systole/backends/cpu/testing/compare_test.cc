@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "systole/backends/cpu/cpu_backend.h"
 
@@ -58,6 +59,15 @@ bool close(DType dtype, double got, double want, const Tolerance& tolerance, dou
   return std::fabs(got - want) <= allowed;
 }
 
+// The real and imaginary parts along a last axis.
+Tensor parts_of(const Tensor& x) {
+  Dims dims = x.shape().dims();
+  dims.push_back(2);
+  Tensor parts(real_dtype(x.dtype()), Shape(dims));
+  if (x.byte_size() > 0) std::memcpy(parts.raw(), x.raw(), static_cast<size_t>(x.byte_size()));
+  return parts;
+}
+
 }  // namespace
 
 Tensor random_tensor(RandomStream& random, const TensorType& type, double low, double high,
@@ -83,6 +93,7 @@ std::vector<Tensor> run(const hlo::Module& module, std::span<const Tensor> argum
 std::string difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
   if (got.type() != want.type())
     return fmt::format("type {} instead of {}", got.type(), want.type());
+  if (is_complex(want.dtype())) return difference(parts_of(got), parts_of(want), tolerance);
   if (!is_floating(want.dtype())) {
     return got.identical(want)
                ? ""

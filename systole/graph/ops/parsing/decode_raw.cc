@@ -2,6 +2,7 @@
 
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/dtype_class.h"
 #include "systole/graph/core/node_builder.h"
 #include "systole/graph/ops/string/string_common.h"
 
@@ -11,7 +12,7 @@ namespace {
 std::vector<TensorType> infer_decode_raw(const InferContext& c) {
   check_strings("bytes", c.input(0));
   const DType dtype = c.attr<DType>("out_type");
-  if (!is_numeric(dtype) || dtype == DType::s4 || dtype == DType::u4) {
+  if (!is_graph_dtype(dtype) || dtype == DType::s4 || dtype == DType::u4) {
     throw invalid_argument("out_type, got {}, expected a dtype of whole bytes", dtype);
   }
   Dims dims = c.input(0).shape.dims();

@@ -33,7 +33,7 @@ void check_item_shape(const std::string& key, const Shape& shape, bool variable)
 
 DType checked_raw(const ExampleSchema::Dense& feature, DType raw) {
   const bool text = feature.dtype == DType::string && !feature.variable && feature.shape == Shape();
-  if (text && is_numeric(raw) && raw != DType::pred && raw != DType::s4 && raw != DType::u4) {
+  if (text && is_graph_dtype(raw) && raw != DType::pred && raw != DType::s4 && raw != DType::u4) {
     return raw;
   }
   throw invalid_argument("feature '{}', got its bytes as {}, expected a string scalar as numbers",

@@ -10,6 +10,7 @@ int integer_bits(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (dtype == DType::pred) return 1;
   if (info.integer) return info.is_signed ? info.bits - 1 : info.bits;
+  if (is_small_float(dtype)) return 0;
   constexpr int kF64 = 53;
   constexpr int kF32 = 24;
   constexpr int kF16 = 11;
@@ -27,6 +28,7 @@ bool lossless(DType from, DType to) {
   if (from == to) return true;
   if (to == DType::pred) return false;
   if (is_floating(from)) {
+    if (from == DType::f8e8m0fnu && to == DType::f16) return false;
     // Neither of f16 and bf16 contains the other.
     return is_floating(to) && size_of(to) > size_of(from);
   }
