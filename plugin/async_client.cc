@@ -24,7 +24,7 @@ using runtime::Result;
 
 // A program that takes less is not worth another thread.
 constexpr std::chrono::nanoseconds kShort = std::chrono::microseconds(100);
-// Operations and bytes of a program that is short, before its first run.
+// A program that has not run yet counts as short if its operations and bytes together are fewer.
 constexpr double kSmall = 1 << 16;
 
 // Waits for the end of work whose error its event keeps.

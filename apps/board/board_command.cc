@@ -50,10 +50,11 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server on SIGINT or SIGTERM. The constructor blocks these signals, and the SIGUSR1 with
-// which the destructor ends the wait, in the calling thread and in threads that it starts later; a
-// thread of its own waits for them. If the server does not stop in time, for example because a
-// network disk does not answer, the process exits: nothing is lost, for the board writes no files.
+// Stops the server on SIGINT or SIGTERM. Make it before other threads: the constructor blocks these
+// signals and SIGUSR1 in the calling thread, and threads that start later inherit this. A thread of
+// its own waits for the signals; the destructor ends it by SIGUSR1. If the server does not stop in
+// time (a network disk may not answer), the process exits. The board writes no files, so no data is
+// lost.
 class SignalStopper {
  public:
   SignalStopper() {

@@ -67,7 +67,7 @@ std::string Tensor::to_string(int64_t max_elements) const {
   if (!valid()) return "invalid";
   std::string out = type().to_string() + " ";
   if (num_elements_ == 0) return out + "{}";
-  // Few significant digits: floats below 16 bits print exactly as f32.
+  // Floats below 16 bits have no C++ element type to print. f32 holds their values exactly.
   const Tensor values = is_small_float(dtype_) ? cast(DType::f32) : *this;
   const auto print = [&]<class T>() {
     Printer<T>(out, shape_, values.data<T>(), max_elements).print();

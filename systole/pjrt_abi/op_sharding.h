@@ -1,4 +1,5 @@
-// XLA's OpSharding message: how an array is spread over devices.
+// XLA's protobuf message OpSharding, in which PJRT's extension for shardings tells clients how an
+// array is split over devices.
 #pragma once
 
 #include <cstdint>

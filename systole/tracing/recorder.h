@@ -35,7 +35,8 @@ int64_t new_program_id();
 
 // Keeps the program for the recording, if there is one.
 void note_program(const std::shared_ptr<const Program>& program);
-// Provides the counters of an input pipeline, while it lives, to the recordings of that time.
+// Registers an input pipeline: as long as this object lives, recordings count the pipeline's work.
+// They hold the differences of its counters between their start and their end.
 class InputSource {
  public:
   // `read` is thread-safe and valid until release().

@@ -22,7 +22,8 @@ std::string describe(const HostTarget& target) {
                      ThreadPool::global().num_threads());
 }
 
-// The program sees the codes of floats below 16 bits; its callers see their types.
+// Gives the parameters and results of a program that expand_small_floats() made the types of
+// `module` back, which callers see. The program itself has ui8 codes there.
 void restore_small_floats(const hlo::Module& module, CompiledProgram& program) {
   const hlo::Computation& main = module.entry();
   for (int i = 0; i < main.num_parameters(); ++i) {

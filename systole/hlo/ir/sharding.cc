@@ -280,7 +280,8 @@ struct Tiles {
   std::vector<int64_t> ids;
 };
 
-// strides[i] is the product of the sizes behind i; the product of all comes first.
+// Returns one element more than there are sizes: element i is the product of sizes[i] and all sizes
+// after it, the last element is 1.
 std::vector<int64_t> suffix_products(std::span<const int64_t> sizes) {
   std::vector<int64_t> products(sizes.size() + 1, 1);
   for (size_t i = sizes.size(); i-- > 0;) products[i] = products[i + 1] * sizes[i];

@@ -14,8 +14,9 @@ struct Row {
   std::string_view functions = {};
 };
 
-// $T is the type, $I the integer of its bits, $C its number of codes. The parameters: %a and %b of
-// $Cx$T, %s of 8x$T.
+// Programs as templates. For each dtype, $T becomes its name, $I the integer type with as many
+// bits, and $C the number of its codes (256 or 16). Parameters: %a and %b of type $Cx$T, %s of type
+// 8x$T.
 constexpr Row kRows[] = {
     {"arithmetic", "tensor<$Cx$T>", R"(
   %0 = stablehlo.add %a, %b : tensor<$Cx$T>

@@ -1,5 +1,5 @@
-// Counts of a binary classification (true positives and so on), and their ratios. Labels and
-// predictions other than 0 are positive.
+// Metrics of binary classification: the numbers of true and false positives and negatives, and
+// their ratios (precision, recall). A label or prediction is negative if it is 0, else positive.
 #pragma once
 
 #include "systole/train/metrics/metric_def.h"

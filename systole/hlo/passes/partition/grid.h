@@ -38,7 +38,7 @@ class Grid {
 
   Layout layout_of(const Sharding& sharding) const;
   Atoms atoms_of(const Mesh& mesh, const AxisRef& axis) const;
-  // Returns the layout as a sharding on the first mesh that was given.
+  // Returns the sharding that means `layout`, in axes of the first mesh of which the grid was made.
   Sharding sharding_of(const Layout& layout) const;
   Layout replicated(int rank) const { return {std::vector<Atoms>(static_cast<size_t>(rank))}; }
 

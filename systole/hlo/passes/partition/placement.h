@@ -13,9 +13,10 @@
 
 namespace systole::hlo::spmd {
 
-// The layouts of all values, found as Shardy does: shardings spread along the factors of ops,
-// forward and backward, by priority, until nothing changes. Axes are only ever added, so each value
-// changes at most once for each atom.
+// Decides how each value of a program is split over the devices, by Shardy's propagation: starts
+// with the shardings that the program gives and passes them on through the ops (along the factors
+// of their sharding rules), from operands to results and back, in the order of priorities, until
+// nothing changes. It ends because a layout only gains atoms (grid.h), each at most once.
 class Placements {
  public:
   // Errors: INVALID_ARGUMENT for shardings that do not fit the types of main and of manual

@@ -13,7 +13,8 @@ namespace systole::hlo::spmd {
 
 class Partitioner;
 
-// An axis of the op's iteration space. A device may compute a part of it alone.
+// An index of the loops that compute an op: in a product of matrices the row, the column, and the
+// index that is summed over. A device can compute the op for a range of a factor alone.
 struct Factor {
   int64_t size = 1;
   // Whether results of the parts must be combined, by ShardingRule::combiner.
