@@ -36,20 +36,8 @@ void check_without_waiting(const Host& host) {
   Buffer x = client.put(floats({0, 0, 0, 0}));
   const Buffer one = client.put(floats({1, 2, 3, 4}));
   for (int i = 0; i < 200; ++i) {
-    PJRT_Buffer* const list[] = {x.get(), one.get()};
-    PJRT_Buffer* const* const lists[] = {list};
-    PJRT_Buffer* result = nullptr;
-    PJRT_Buffer** const outputs[] = {&result};
-    auto options = make<PJRT_ExecuteOptions>();
-    host.call<PJRT_LoadedExecutable_Execute_Args>([&](auto& args) {
-      args.executable = sum.get();
-      args.options = &options;
-      args.argument_lists = lists;
-      args.num_devices = 1;
-      args.num_args = 2;
-      args.output_lists = outputs;
-    });
-    x = Buffer(host, result);  // destroys the argument
+    PJRT_Buffer* const arguments[] = {x.get(), one.get()};
+    x = std::move(client.run(sum, arguments, 1, {.waits = false})[0]);  // destroys the argument
   }
   expect(client.get_floats(x.get()) == std::vector<float>({200, 400, 600, 800}),
          "a sum of 200 results that nobody waited for");
@@ -113,24 +101,10 @@ void check_no_donation(const Host& host) {
   const Loaded sum = client.compile(kSumInPlace);
   const Buffer x = client.put(floats({1, 2, 3, 4}));
   const Buffer y = client.put(floats({10, 20, 30, 40}));
-  PJRT_Buffer* const list[] = {x.get(), y.get()};
-  PJRT_Buffer* const* const lists[] = {list};
-  PJRT_Buffer* result = nullptr;
-  PJRT_Buffer** const outputs[] = {&result};
+  PJRT_Buffer* const arguments[] = {x.get(), y.get()};
   const int64_t kept[] = {0};
-  auto options = make<PJRT_ExecuteOptions>();
-  options.non_donatable_input_indices = kept;
-  options.num_non_donatable_input_indices = 1;
-  host.call<PJRT_LoadedExecutable_Execute_Args>([&](auto& args) {
-    args.executable = sum.get();
-    args.options = &options;
-    args.argument_lists = lists;
-    args.num_devices = 1;
-    args.num_args = 2;
-    args.output_lists = outputs;
-  });
-  const Buffer owned(host, result);
-  expect(client.get_floats(result) == std::vector<float>({11, 22, 33, 44}), "a sum");
+  const auto results = client.run(sum, arguments, 1, {.kept = kept, .waits = false});
+  expect(client.get_floats(results[0].get()) == std::vector<float>({11, 22, 33, 44}), "a sum");
   expect(!is_deleted(client, x), "an argument that must not be donated was deleted");
   expect(client.get_floats(x.get()) == std::vector<float>({1, 2, 3, 4}),
          "an argument that must not be donated was written over");
@@ -168,21 +142,9 @@ void check_portable(const Host& host) {
                              .executable);
   for (PJRT_Device* device : client.devices()) {
     const Buffer x = client.put(floats({1, 2, 3, 4}), device);
-    PJRT_Buffer* const list[] = {x.get(), x.get()};
-    PJRT_Buffer* const* const lists[] = {list};
-    PJRT_Buffer* result = nullptr;
-    PJRT_Buffer** const outputs[] = {&result};
-    auto execute = make<PJRT_ExecuteOptions>();
-    host.call<PJRT_LoadedExecutable_Execute_Args>([&](auto& args) {
-      args.executable = sum.get();
-      args.options = &execute;
-      args.argument_lists = lists;
-      args.num_devices = 1;
-      args.num_args = 2;
-      args.output_lists = outputs;
-      args.execute_device = device;
-    });
-    const Buffer owned(host, result);
+    PJRT_Buffer* const arguments[] = {x.get(), x.get()};
+    const auto results = client.run(sum, arguments, 1, {.device = device, .waits = false});
+    PJRT_Buffer* const result = results[0].get();
     expect(client.get_floats(result)[3] == 8, "a sum on a device that the call names");
     expect(host.call<PJRT_Buffer_Device_Args>([&](auto& args) { args.buffer = result; }).device ==
                device,

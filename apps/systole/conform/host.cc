@@ -226,8 +226,11 @@ Executable Client::executable(const Loaded& loaded) const {
 }
 
 PJRT_Error* Client::execute(const Loaded& loaded, std::span<PJRT_Buffer* const> arguments,
-                            std::span<PJRT_Buffer*> results, PJRT_Event** event) const {
+                            std::span<PJRT_Buffer*> results, PJRT_Event** event,
+                            const RunOptions& run) const {
   auto options = make<PJRT_ExecuteOptions>();
+  options.non_donatable_input_indices = run.kept.data();
+  options.num_non_donatable_input_indices = run.kept.size();
   PJRT_Buffer* const* const list = arguments.data();
   PJRT_Buffer** const outputs = results.data();
   auto args = make<PJRT_LoadedExecutable_Execute_Args>();
@@ -238,18 +241,20 @@ PJRT_Error* Client::execute(const Loaded& loaded, std::span<PJRT_Buffer* const> 
   args.num_args = arguments.size();
   args.output_lists = &outputs;
   args.device_complete_events = event;
+  args.execute_device = run.device;
   return host_->start(args);
 }
 
 std::vector<Buffer> Client::run(const Loaded& loaded, std::span<PJRT_Buffer* const> arguments,
-                                size_t num_results) const {
+                                size_t num_results, const RunOptions& options) const {
   std::vector<PJRT_Buffer*> results(num_results, nullptr);
   PJRT_Event* event = nullptr;
-  if (PJRT_Error* const error = execute(loaded, arguments, results, &event))
+  if (PJRT_Error* const error =
+          execute(loaded, arguments, results, options.waits ? &event : nullptr, options))
     fail("PJRT_LoadedExecutable_Execute: {}", host_->take(error).message);
   std::vector<Buffer> owned;
   for (PJRT_Buffer* result : results) owned.emplace_back(*host_, result);
-  host_->await(event, "the event of an execution");
+  if (options.waits) host_->await(event, "the event of an execution");
   for (PJRT_Buffer* result : results) expect(result != nullptr, "a result is NULL");
   return owned;
 }

@@ -188,6 +188,13 @@ struct HostArray {
 HostArray floats(std::vector<float> values);
 HostArray matrix(int64_t rows, int64_t columns, std::vector<float> values);
 
+// How Client::run() runs a program.
+struct RunOptions {
+  PJRT_Device* device = nullptr;       // of a portable program
+  std::span<const int64_t> kept = {};  // arguments that must not be donated
+  bool waits = true;                   // for the end of the execution
+};
+
 // A client of the plugin, and what callers do with it all the time.
 class Client {
  public:
@@ -213,14 +220,15 @@ class Client {
   Executable executable(const Loaded& loaded) const;
   // Runs a program of one device on the arguments and returns its results.
   std::vector<Buffer> run(const Loaded& loaded, std::span<PJRT_Buffer* const> arguments,
-                          size_t num_results = 1) const;
+                          size_t num_results = 1, const RunOptions& options = {}) const;
   // The same, expecting an error.
   PluginError refuses_to_run(std::string_view why, const Loaded& loaded,
                              std::span<PJRT_Buffer* const> arguments, size_t num_results = 1) const;
 
  private:
   PJRT_Error* execute(const Loaded& loaded, std::span<PJRT_Buffer* const> arguments,
-                      std::span<PJRT_Buffer*> results, PJRT_Event** event) const;
+                      std::span<PJRT_Buffer*> results, PJRT_Event** event,
+                      const RunOptions& run = {}) const;
 
   const Host* host_;
   PJRT_Client* client_ = nullptr;
