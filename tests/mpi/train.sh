@@ -41,6 +41,14 @@ keras)  # model_to_estimator
   mpi 2 train --model keras --dir "$work/2x4" --cores 4
   equal 1x8 2x4
   ;;
+keras_fit)  # fit() and evaluate(), with shuffling, dropout, statistics of batches and short batches
+  for shape in "1 8" "2 4" "4 2"; do
+    set -- $shape
+    mpi "$1" fit --dir "$work/$1x$2" --cores "$2" | grep epochs >"$work/$1x$2.out"
+    cmp "$work/1x8.out" "$work/$1x$2.out" || { cat "$work"/*.out; fail "$1 x $2 differs"; }
+    equal 1x8/weights "$1x$2/weights"
+  done
+  ;;
 killed)  # continued on 2 and on 1 process, both as if nothing had happened
   mpi 2 train --dir "$work/whole" --cores 4
   if mpi 2 train --dir "$work/killed" --cores 4 --kill_at 20 >"$work/log" 2>&1; then fail "rank 1 was killed"; fi

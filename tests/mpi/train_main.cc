@@ -1,6 +1,7 @@
 // Run by mpirun, or alone: a TPUEstimator that trains on all processes, or evaluates.
 //   mpi_train train --dir DIR --cores 4 [--model mnist] [--input shard] [--steps 40] ...
 //   mpi_train evaluate --dir DIR --cores 4
+//   mpi_train fit --dir DIR --cores 4      a Keras model, with fit() and evaluate()
 //   mpi_train compare DIR OTHER      the variables of the newest checkpoints, bit for bit
 #include <algorithm>
 #include <chrono>
@@ -262,6 +263,30 @@ struct Program {
   st::TPUEstimator estimator;
 };
 
+// Keras's fit() and evaluate() on all processes.
+void keras_fit(const Flags& flags) {
+  st::set_random_seed(5);
+  const Data data = iris();
+  st::keras::Sequential model;
+  model.add(st::keras::layers::Dense(16, {.activation = "relu", .input_shape = {{4}}}));
+  model.add(st::keras::layers::BatchNormalization());
+  model.add(st::keras::layers::Dropout(0.25));
+  model.add(st::keras::layers::Dense(3, {.activation = "softmax"}));
+  model.compile({.optimizer = "adam",
+                 .loss = "sparse_categorical_crossentropy",
+                 .metrics = {st::keras::metrics::SparseCategoricalAccuracy()}});
+  model.place({.target = fmt::format("local:{}", flags.cores), .replicas = flags.cores});
+  const st::keras::History history =
+      model.fit(data.x, data.y,
+                {.batch_size = flags.batch, .epochs = 3, .verbose = 0, .validation_split = 0.2});
+  const st::keras::Scores scores =
+      model.evaluate(data.x, data.y, {.batch_size = flags.batch, .verbose = 0});
+  if (rank() > 0) return;
+  model.save_weights(flags.dir + "/weights");
+  std::printf("%zu epochs, loss %.17g, accuracy %.17g\n", history.epoch.size(), scores[0],
+              scores[1]);
+}
+
 int compare(const std::string& one, const std::string& other) {
   int different = 0;
   int equal = 0;
@@ -287,7 +312,7 @@ int main(int argc, char** argv) {
   st::CommandLine line("mpi_train", "Trains or evaluates on all processes that mpirun starts.");
   Flags flags;
   std::string command = "train";
-  line.option("command", command, "train, evaluate, train_and_evaluate, or compare DIR OTHER");
+  line.option("command", command, "train, evaluate, train_and_evaluate, fit, or compare DIR OTHER");
   line.option("--batch", flags.batch, "Examples of all cores in a step");
   line.option("--dir", flags.dir, "model_dir");
   line.option("--model", flags.model, "iris, mnist or keras");
@@ -302,6 +327,7 @@ int main(int argc, char** argv) {
   line.option("--slow_secs", flags.slow_secs, "How long rank 1 sleeps before the first step");
   line.option("--other_rate", flags.other_rate, "The learning rate of rank 1");
   line.on_run([&] {
+    if (command == "fit") return keras_fit(flags);
     Program program(flags);
     if (command == "evaluate") {
       program.evaluate();

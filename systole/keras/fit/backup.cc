@@ -53,7 +53,7 @@ void TrainingBackup::restore(Trainer& trainer) {
       "one");
   for (const Variable& variable : trainer.variables()) match.add(variable.name(), variable);
   match.restore(trainer.session(), BundleReader(default_file_system(), prefix_));
-  trainer.take_over_weights();
+  trainer.hold_weights();
   train::restore_random_state(trainer.session(),
                               read_checkpoint_extras(default_file_system(), prefix_));
 }

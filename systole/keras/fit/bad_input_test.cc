@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cmath>
+#include <future>
+#include <memory>
 
 #include "systole/base/log.h"
 #include "systole/base/testing/error_of.h"
@@ -14,6 +16,7 @@ namespace systole::keras {
 namespace {
 
 using systole::testing::error_of;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -37,20 +40,36 @@ class KerasBadInputTest : public ::testing::Test {
   GraphScope scope_;
 };
 
-TEST_F(KerasBadInputTest, OneOfSeveralProcesses) {
+// The third batch does not come before the end.
+TEST_F(KerasBadInputTest, InputThatHangs) {
   const Sequential model = classifier("mse");
-  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  EXPECT_THAT(fit_error(model, zeros({6, 4}), zeros({6, 3})),
-              HasSubstr("UNIMPLEMENTED: fit: processes, got one of 2 that were started together"));
+  std::promise<void> end;
+  const auto hanging = [ended = end.get_future().share(),
+                        calls = std::make_shared<int>(0)]() -> Arrays {
+    if (++*calls > 2) ended.wait();
+    return {{zeros({6, 4})}, {zeros({6, 3})}, {}};
+  };
   EXPECT_THAT(error_of([&] {
-                model.train_on_batch(zeros({6, 4}), zeros({6, 3}));
+                model.fit_generator(
+                    hanging, {.verbose = 0, .steps_per_epoch = 100, .hang_timeout_secs = 0.2});
               }),
-              HasSubstr("model_to_estimator()"));
-  EXPECT_EQ(model.predict(zeros({6, 4})).shape(), Shape({6, 3}));
-  ::setenv("SYSTOLE_MPI", "0", 1);
-  EXPECT_EQ(fit_error(model, zeros({6, 4}), zeros({6, 3})), "no error");
-  ::unsetenv("SYSTOLE_MPI");
-  ::unsetenv("OMPI_COMM_WORLD_SIZE");
+              AllOf(HasSubstr("DEADLINE_EXCEEDED: input: batches for steps"),
+                    HasSubstr("(FitOptions.hang_timeout_secs = 0.2)")));
+  EXPECT_THAT(fit_error(model, zeros({6, 4}), zeros({6, 3}), {.hang_timeout_secs = -1}),
+              HasSubstr("FitOptions.hang_timeout_secs, got -1, expected >= 0"));
+  end.set_value();
+}
+
+TEST_F(KerasBadInputTest, LossOfAnEvaluation) {
+  const Sequential model = classifier("mse");
+  Tensor x = zeros({6, 4});
+  x.data<float>()[5] = std::nanf("");
+  const LogCapture log;
+  model.evaluate(x, zeros({6, 3}), {.verbose = 0});
+  EXPECT_THAT(
+      log.messages(),
+      Contains(HasSubstr("evaluate: the loss is nan in batch 1 of evaluate(); the input has "
+                         "nan at [1,1] of x in step 1")));
 }
 
 TEST_F(KerasBadInputTest, Inputs) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/train/loop/step_runner.h"
 
 namespace systole::keras {
 namespace {
@@ -28,16 +29,12 @@ std::vector<TensorType> replica_types(const std::vector<Tensor>& arrays, int64_t
   return types;
 }
 
-// Enough steps that the host's work for a launch does not count. Small batches always get the same
-// number, so that inputs of any length share a program.
+// Small batches always get the same number of steps, so that inputs of any length share a program.
 int64_t most_steps(int64_t step_bytes, std::optional<int64_t> steps) {
-  constexpr int64_t kMaxBytes = int64_t{64} << 20;
   constexpr int64_t kSmallBytes = int64_t{4} << 20;
-  constexpr int64_t kMaxSteps = 32;
-  const auto fit = [&](int64_t bytes) {
-    return std::clamp<int64_t>(bytes / std::max<int64_t>(step_bytes, 1), 1, kMaxSteps);
-  };
-  return std::min(fit(kMaxBytes), std::max(fit(kSmallBytes), steps.value_or(kMaxSteps)));
+  const int64_t most = train::launch_steps(train::kMaxKeptSteps, step_bytes);
+  const int64_t small = kSmallBytes / std::max<int64_t>(step_bytes, 1);
+  return std::clamp(steps.value_or(most), std::clamp<int64_t>(small, 1, most), most);
 }
 
 std::string position_of(const BatchSource& source) {
@@ -48,9 +45,11 @@ std::string position_of(const BatchSource& source) {
 
 }  // namespace
 
-BatchFeed::BatchFeed(BatchSource& source, int64_t replicas, int64_t max_steps)
+BatchFeed::BatchFeed(BatchSource& source, const Trainer& trainer, Phase phase, int64_t max_steps)
     : source_(source),
-      replicas_(replicas),
+      trainer_(trainer),
+      phase_(phase),
+      replicas_(trainer.all_replicas(phase)),
       wanted_steps_(max_steps),
       begin_(position_of(source)),
       pending_(source.next()) {
@@ -150,6 +149,7 @@ std::optional<data::StackedSteps> BatchFeed::next(int64_t steps, int64_t ahead) 
     }
     if (std::optional<data::StackedSteps> stacked = feed_->next(steps, ahead)) {
       set_shape(stacked->types);
+      stacked->stacks = trainer_.own_parts(phase_, std::move(stacked->stacks));
       return stacked;
     }
     feed_.reset();

@@ -21,8 +21,10 @@ namespace systole::keras {
 class BatchFeed : public train::StepInput {
  public:
   // Reads the first batch. `max_steps`: of one launch; 0: as many as make the cost of a launch
-  // small. `source` outlives it. Errors: those of the source; INVALID_ARGUMENT when it is empty.
-  BatchFeed(BatchSource& source, int64_t replicas, int64_t max_steps);
+  // small. `source` and `trainer` outlive it. Of several processes each reads whole batches, and
+  // keeps the parts of its replicas. Errors: those of the source; INVALID_ARGUMENT when it is
+  // empty.
+  BatchFeed(BatchSource& source, const Trainer& trainer, Phase phase, int64_t max_steps);
   ~BatchFeed() override;
   BatchFeed(const BatchFeed&) = delete;
   BatchFeed& operator=(const BatchFeed&) = delete;
@@ -47,7 +49,9 @@ class BatchFeed : public train::StepInput {
   void set_shape(const std::vector<TensorType>& types);
 
   BatchSource& source_;
-  int64_t replicas_;
+  const Trainer& trainer_;
+  const Phase phase_;
+  int64_t replicas_;  // of all processes
   int64_t wanted_steps_;
   int64_t rows_ = 0;  // of a replica
   Trainer::BatchShape shape_;

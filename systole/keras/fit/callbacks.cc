@@ -199,6 +199,7 @@ class CsvCallback : public Callback {
   CsvCallback(std::string filename, CSVLoggerOptions options)
       : filename_(std::move(filename)), options_(std::move(options)) {}
 
+  bool writes() const override { return true; }
   void on_train_begin() override {
     FileSystem& files = default_file_system();
     text_ = options_.append && files.exists(filename_) ? read_file(files, filename_) : "";

@@ -1,14 +1,17 @@
 // evaluate(), predict(), and single batches.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "systole/base/error.h"
+#include "systole/base/log.h"
 #include "systole/data/feed/step_stack.h"
 #include "systole/keras/fit/fit.h"
 #include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/fit/running_means.h"
 #include "systole/keras/training/logs.h"
+#include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"
 #include "systole/train/loop/step_driver.h"
 
@@ -28,12 +31,13 @@ class Pass : public train::StepListener {
                      [&trainer, &feed, phase](const data::StackedSteps& batches) {
                        return trainer.run(phase, feed.batch_shape(), batches.stacks, batches.steps);
                      },
+                 .processes = Trainer::processes(phase),
                  .work = phase == Phase::test ? "evaluate" : "predict"}) {}
 
-  void run() {
+  // Returns false if a signal has ended it.
+  bool run(train::Heartbeat& heartbeat) {
     const StopSignals signals;
-    train::Heartbeat heartbeat(0);
-    driver_.drive(*this, heartbeat);
+    return driver_.drive(*this, heartbeat) != train::StepDriver::End::stopped;
   }
   int64_t position() const override { return done_; }
   int64_t launch_limit(int64_t after) override {
@@ -61,29 +65,57 @@ ProgressBar bar_of(const BatchSource& source, bool counts_examples) {
 
 }  // namespace
 
-Scores run_evaluate(Trainer& trainer, BatchFeed& feed, int verbose, bool counts_examples) {
+void run_watched_in_graph(double limit, const char* option,
+                          std::function<void(train::Heartbeat&)> body) {
+  if (!(limit >= 0)) {
+    throw invalid_argument("{}, got {}, expected >= 0", option, limit);
+  }
+  Graph* const graph = &Graph::current();
+  train::run_watched(limit, option, [graph, body = std::move(body)](train::Heartbeat& heartbeat) {
+    const GraphScope scope(*graph);
+    body(heartbeat);
+  });
+}
+
+void warn_of_loss(const Trainer& trainer, Phase phase, const BatchFeed& feed, float loss,
+                  const data::StackedSteps& batches, int64_t first, const std::string& where) {
+  const std::string reason =
+      train::diagnose_batch(trainer.step_of(phase, feed.batch_shape()), batches, first);
+  log_warning("{}: the loss is {} {}{}{}", phase == Phase::train ? "fit" : "evaluate",
+              std::isnan(loss) ? "nan" : "infinite", where, reason.empty() ? "" : "; ", reason);
+}
+
+std::optional<Scores> run_evaluate(Trainer& trainer, BatchFeed& feed, train::Heartbeat& heartbeat,
+                                   int verbose, bool counts_examples) {
   trainer.prepare(Phase::test, feed.batch_shape());
   const std::vector<std::string> names = trainer.metrics_names();
   trainer.reset_metrics();
   RunningMeans means(trainer.running_metrics());
   ProgressBar bar = bar_of(feed.source(), counts_examples);
   int64_t done = 0;
+  bool warned = false;
   Pass pass(trainer, Phase::test, feed, [&](const auto& stack, std::span<const Tensor> results) {
     const size_t stride = names.size() * static_cast<size_t>(trainer.placement().replicas);
     for (size_t i = 0; i < static_cast<size_t>(stack.steps); ++i) {
-      means.add(results[0].data<float>().subspan(i * stride, names.size()), stack.in_step[i]);
+      const std::span<const float> values =
+          results[0].data<float>().subspan(i * stride, names.size());
+      means.add(values, stack.in_step[i]);
+      if (warned || std::isfinite(values[0])) continue;
+      warned = true;
+      warn_of_loss(trainer, Phase::test, feed, values[0], stack, done,
+                   fmt::format("in batch {} of evaluate()", done + static_cast<int64_t>(i) + 1));
     }
     done += stack.steps;
     if (verbose != 1) return;
     bar.update(counts_examples ? means.examples() : done, make_logs(names, means.means()));
   });
-  pass.run();
+  if (!pass.run(heartbeat)) return std::nullopt;
   if (verbose == 1) bar.finish(make_logs(names, means.means()));
-  return {names, means.means()};
+  return Scores{names, means.means()};
 }
 
-std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, int verbose,
-                                bool counts_examples) {
+std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, train::Heartbeat& heartbeat,
+                                int verbose, bool counts_examples) {
   RowCollector collector(feed.source().examples());
   ProgressBar bar = bar_of(feed.source(), counts_examples);
   int64_t done = 0;
@@ -92,13 +124,13 @@ std::vector<Tensor> run_predict(Trainer& trainer, BatchFeed& feed, int verbose,
     done += counts_examples ? stack.examples : stack.steps;
     if (verbose == 1) bar.update(done, {});
   });
-  pass.run();
+  pass.run(heartbeat);
   if (verbose == 1) bar.finish({});
   return collector.take();
 }
 
 BatchResult run_batch(Trainer& trainer, Phase phase, const Arrays& batch) {
-  const int64_t replicas = trainer.placement().replicas;
+  const int64_t replicas = trainer.all_replicas(phase);
   const data::StepSource source{
       .layout = data::StepLayout::split, .replicas = replicas, .pad = true, .name = "batch"};
   Components row;
@@ -119,7 +151,9 @@ BatchResult run_batch(Trainer& trainer, Phase phase, const Arrays& batch) {
   for (const Tensor& part : row) types.push_back(part.type());
   stack.set_types(data::part_types(source, std::move(types)), 1);
   stack.push({row});
-  return {trainer.run(phase, shape, stack.buffers(), 1), batch.examples()};
+  const auto& all = stack.buffers();
+  return {trainer.run(phase, shape, trainer.own_parts(phase, {all.begin(), all.end()}), 1),
+          batch.examples()};
 }
 
 void RowCollector::reserve(int64_t rows, std::span<const Tensor> results) {

@@ -15,7 +15,6 @@
 #include "systole/keras/fit/running_means.h"
 #include "systole/profile/triggers.h"
 #include "systole/tracing/span.h"
-#include "systole/train/loop/batch_diagnosis.h"
 #include "systole/train/loop/signals.h"
 #include "systole/train/loop/step_driver.h"
 
@@ -48,46 +47,44 @@ History restored_history(StateReader& reader) {
 }
 
 // As run_evaluate(), from zero states; states of stateful layers are afterwards as before.
-Scores run_validation(ModelDefinition& model, Trainer& trainer, BatchFeed& feed) {
+std::optional<Scores> run_validation(ModelDefinition& model, Trainer& trainer, BatchFeed& feed,
+                                     train::Heartbeat& heartbeat) {
   const std::vector<WeightPtr> states = model.states();
   std::vector<Tensor> before;
   for (const WeightPtr& state : states) before.push_back(state->value().clone());
   if (!states.empty()) model.reset_states({});
-  Scores scores = run_evaluate(trainer, feed, 0);
+  std::optional<Scores> scores = run_evaluate(trainer, feed, heartbeat, 0);
   for (size_t i = 0; i < states.size(); ++i) states[i]->set_value(std::move(before[i]));
   return scores;
 }
 
 class FitRun : public train::StepListener {
  public:
-  explicit FitRun(const FitRunOptions& run)
-      : run_(run), trainer_(run.trainer), options_(run.options), steps_(run.train->steps()) {}
+  FitRun(const FitRunOptions& run, train::Heartbeat& heartbeat)
+      : run_(run),
+        trainer_(*run.trainer),
+        options_(run.options),
+        processes_(Trainer::processes(Phase::train)),
+        heartbeat_(heartbeat),
+        verbose_(is_first() ? options_.verbose : 0),
+        steps_(run.train->steps()) {}
 
   History run() {
-    check_not_interrupted("fit");
-    const StopSignals signals("ends fit() after the steps under way");
-    profile::install_triggers();
-    open_backup();
+    open_callbacks();
     prepare();
     begin();
     bool whole = true;
-    for (; epoch_ < options_.epochs && !stop_ && !interrupted(); ++epoch_) {
+    for (; epoch_ < options_.epochs && !stop_ && !signalled_; ++epoch_) {
       whole = run_epoch();
+      agree();
       if (!whole) break;
       step_ = 0;
       input_done_ = false;
       if (backup_) save(epoch_ + 1);
     }
     if (backup_ && !whole) save(epoch_);
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_train_end();
-    if (interrupted()) {
-      history_.stopped_by = StopSignals::received();
-      log_warning(
-          "fit: ended by {}; the program goes on, but the next training is refused, so that a loop "
-          "of them ends",
-          history_.stopped_by);
-      note_interruption(StopSignals::received());
-    }
+    for (const CallbackPtr& callback : callbacks_) callback->on_train_end();
+    if (signalled_) note_signal();
     if (backup_) backup_->finish(history_.stopped_by.empty());
     return std::move(history_);
   }
@@ -96,13 +93,40 @@ class FitRun : public train::StepListener {
   using End = train::StepDriver::End;
 
   static bool interrupted() { return StopSignals::received() != nullptr; }
+  bool is_first() const { return processes_ == nullptr || processes_->rank() == 0; }
 
-  void open_backup() {
+  // One process that stops or gets a signal ends all.
+  void agree() {
+    const auto [goes_on, quiet] =
+        driver_->agreed({stop_ ? 0 : 1, interrupted() ? 0 : 1}, runtime::ProcessGroup::Wait::rare);
+    stop_ = goes_on == 0;
+    signalled_ = quiet == 0;
+  }
+
+  void note_signal() {
+    const char* const own = StopSignals::received();
+    history_.stopped_by = own != nullptr ? own : "a signal to another process";
+    log_warning(
+        "fit: ended by {}; the program goes on, but the next training is refused, so that a loop "
+        "of them ends",
+        history_.stopped_by);
+    if (own != nullptr) note_interruption(own);
+  }
+
+  void open_callbacks() {
     for (const CallbackPtr& callback : options_.callbacks) {
       if (callback == nullptr) throw invalid_argument("fit: callbacks, got a null pointer");
+      if (is_first() || !callback->writes()) callbacks_.push_back(callback);
       const BackupOptions* const wanted = callback->backup();
       if (wanted == nullptr) continue;
       if (backup_) throw invalid_argument("fit: BackupAndRestore, got a second one, expected one");
+      if (processes_ != nullptr && processes_->size() > 1) {
+        throw unimplemented(
+            "fit: BackupAndRestore, got it in one of {} processes that train together, expected "
+            "one process: a TPUEstimator, made by keras::estimator::model_to_estimator(), saves "
+            "checkpoints there",
+            processes_->size());
+      }
       backup_.emplace(*wanted);
     }
     epoch_ = options_.initial_epoch;
@@ -139,8 +163,7 @@ class FitRun : public train::StepListener {
 
   void prepare() {
     const bool each = std::ranges::any_of(options_.callbacks, &Callback::needs_each_batch);
-    const int64_t replicas = trainer_.placement().replicas;
-    feed_.emplace(*run_.train, replicas, each ? 1 : 0);
+    feed_.emplace(*run_.train, trainer_, Phase::train, each ? 1 : 0);
     trainer_.prepare(Phase::train, feed_->batch_shape());
     driver_.emplace(train::StepDriverOptions{
         .input = &*feed_,
@@ -149,14 +172,16 @@ class FitRun : public train::StepListener {
               return trainer_.run(Phase::train, feed_->batch_shape(), batches.stacks,
                                   batches.steps);
             },
+        .processes = processes_,
         .runs_what_was_read = backup_.has_value(),  // which has the position of the input
         .work = "fit"});
     if (run_.validation != nullptr) {
-      validation_feed_.emplace(*run_.validation, replicas, 0);
+      validation_feed_.emplace(*run_.validation, trainer_, Phase::test, 0);
       trainer_.prepare(Phase::test, validation_feed_->batch_shape());
       validation_position_ = validation_feed_->position();
     }
     if (backup_ && backup_->state()) backup_->restore(trainer_);
+    trainer_.share_weights();
   }
 
   FitParams make_params() const {
@@ -165,7 +190,7 @@ class FitRun : public train::StepListener {
         .epochs = options_.epochs,
         .steps = steps_.value_or(0),
         .samples = run_.train->examples(),
-        .verbose = options_.verbose,
+        .verbose = verbose_,
         .do_validation = run_.validation != nullptr,
         .validation_samples = run_.validation != nullptr ? run_.validation->examples() : 0,
         .metrics = trainer_.metrics_names()};
@@ -179,14 +204,14 @@ class FitRun : public train::StepListener {
   void begin() {
     means_.emplace(trainer_.running_metrics());
     const FitParams params = make_params();
-    for (const CallbackPtr& callback : options_.callbacks) {
+    for (const CallbackPtr& callback : callbacks_) {
       callback->model = &run_.model;
       callback->params = params;
       callback->stop_training = &stop_;
       callback->on_train_begin();
     }
     if (!rest_.empty()) restore_rest();
-    if (options_.verbose == 0 || !run_.counts_examples) return;
+    if (verbose_ == 0 || !run_.counts_examples) return;
     fmt::print("Train on {} samples", params.samples);
     if (params.do_validation && params.validation_samples > 0) {
       fmt::print(", validate on {} samples", params.validation_samples);
@@ -199,12 +224,12 @@ class FitRun : public train::StepListener {
     StateReader reader(rest_);
     means_->restore(reader);
     const size_t count = reader.count();
-    if (count != options_.callbacks.size()) {
+    if (count != callbacks_.size()) {
       log_warning("fit: the backup has the state of {} callbacks, this run has {}: they begin anew",
-                  count, options_.callbacks.size());
+                  count, callbacks_.size());
       return;
     }
-    for (const CallbackPtr& callback : options_.callbacks) {
+    for (const CallbackPtr& callback : callbacks_) {
       callback->restore_state(reader.bytes());
     }
   }
@@ -213,8 +238,8 @@ class FitRun : public train::StepListener {
   void save(int64_t epoch) {
     StateWriter rest;
     means_->save(rest);
-    rest.number(options_.callbacks.size());
-    for (const CallbackPtr& callback : options_.callbacks) rest.bytes(callback->save_state());
+    rest.number(callbacks_.size());
+    for (const CallbackPtr& callback : callbacks_) rest.bytes(callback->save_state());
     StateWriter writer;
     writer.number(static_cast<uint64_t>(epoch));
     writer.number(static_cast<uint64_t>(step_));
@@ -239,18 +264,18 @@ class FitRun : public train::StepListener {
     ProgressBar bar = make_bar();
     bar_ = &bar;
     const std::string title = fmt::format("Epoch {}/{}", epoch_ + 1, options_.epochs);
-    if (options_.verbose == 2 || (options_.verbose == 1 && bar.terminal())) {
+    if (verbose_ == 2 || (verbose_ == 1 && bar.terminal())) {
       fmt::print("{}\n", title);
     }
     if (step_ == 0) {  // else the epoch began in the run that was killed
       trainer_.reset_metrics();
       means_.emplace(trainer_.running_metrics());
-      for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_begin(epoch_);
+      for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch_);
     }
     if (!input_done_) {
-      train::Heartbeat heartbeat(0);
-      const End end = driver_->drive(*this, heartbeat);
+      const End end = driver_->drive(*this, heartbeat_);
       loop_.reset();
+      agree();
       if (end == End::input) note_end_of_input();
       if (end == End::stopped && !stop_ && !epoch_is_done()) return false;
     }
@@ -269,7 +294,7 @@ class FitRun : public train::StepListener {
   int64_t launch_steps(int64_t step, int64_t total) const {
     int64_t steps = feed_->batch_shape().max_steps;
     if (steps_) steps = std::min(steps, *steps_ - step);
-    for (const CallbackPtr& callback : options_.callbacks)
+    for (const CallbackPtr& callback : callbacks_)
       steps = std::min(steps, std::max<int64_t>(callback->batches_of_launch(total), 1));
     if (backup_ && backup_->save_steps() > 0) steps = std::min(steps, steps_to_save(total));
     return steps;
@@ -293,7 +318,7 @@ class FitRun : public train::StepListener {
   int64_t position() const override { return total_steps_; }
 
   bool goes_on() override {
-    if (stop_ || driver_->interrupted()) return false;
+    if (driver_->agreed(stop_ || driver_->interrupted() ? 0 : 1) == 0) return false;
     loop_.emplace("loop", tracing::Kind::loop, tracing::Arg{"step", total_steps_});
     return true;
   }
@@ -308,13 +333,16 @@ class FitRun : public train::StepListener {
     if (batches.steps == 1) batch_begin(step_);
   }
 
+  // A callback of the first process may write, for which the others wait.
+  bool saves_after(int64_t) const override { return true; }
+
   bool after_launch(const train::StepLaunch& launch) override {
     loop_.reset();  // before the callbacks, one of which may end the recording
     {
       const tracing::Span callbacks("callbacks", tracing::Kind::hook);
       report(launch.batches, launch.results[0].data<float>());
     }
-    if (options_.verbose == 1) {
+    if (verbose_ == 1) {
       bar_->update(run_.counts_examples ? means_->examples() : step_,
                    make_logs(trainer_.metrics_names(), means_->means()));
     }
@@ -354,30 +382,27 @@ class FitRun : public train::StepListener {
   void warn_of_nan(float loss, const data::StackedSteps& batches, int64_t first) {
     if (warned_of_nan_ || std::isfinite(loss)) return;
     warned_of_nan_ = true;
-    const std::string reason =
-        train::diagnose_batch(trainer_.train_step(feed_->batch_shape()), batches, first);
-    log_warning(
-        "fit: the loss is {} from batch {} of epoch {} on: look for nan or infinity in x, y and "
-        "the "
-        "weights, or a learning rate that is too large; callbacks::TerminateOnNaN() ends fit "
-        "there{}{}",
-        std::isnan(loss) ? "nan" : "infinite", step_ + 1, epoch_ + 1, reason.empty() ? "" : "; ",
-        reason);
+    warn_of_loss(
+        trainer_, Phase::train, *feed_, loss, batches, first,
+        fmt::format("from batch {} of epoch {} on: look for nan or infinity in x, y and the "
+                    "weights, or a learning rate that is too large; callbacks::TerminateOnNaN() "
+                    "ends fit there",
+                    step_ + 1, epoch_ + 1));
   }
 
   void batch_begin(int64_t batch) {
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_batch_begin(batch);
+    for (const CallbackPtr& callback : callbacks_) callback->on_batch_begin(batch);
   }
 
   void batch_end(std::span<const float> values, int64_t examples) {
-    if (options_.callbacks.empty()) return;
+    if (callbacks_.empty()) return;
     Logs logs;
     logs.set("batch", static_cast<double>(step_));
     logs.set("size", static_cast<double>(examples));
     for (size_t k = 0; k < values.size(); ++k) {
       logs.set(trainer_.metrics_names()[k], static_cast<double>(values[k]));
     }
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_batch_end(step_, logs);
+    for (const CallbackPtr& callback : callbacks_) callback->on_batch_end(step_, logs);
   }
 
   // Returns false if a signal ended the validation.
@@ -385,28 +410,33 @@ class FitRun : public train::StepListener {
     Logs logs = make_logs(trainer_.metrics_names(), means_->means());
     const bool whole = !stop_ || (steps_ && step_ == *steps_);
     if (validation_feed_ && whole) {
-      const Scores scores = run_validation(*run_.model.model(), trainer_, *validation_feed_);
-      if (interrupted()) return false;
+      const std::optional<Scores> scores =
+          run_validation(*run_.model.model(), trainer_, *validation_feed_, heartbeat_);
+      if (!scores) return false;
       validation_position_ = validation_feed_->position();
-      for (size_t i = 0; i < scores.names.size(); ++i) {
-        logs.set("val_" + scores.names[i], scores.values[i]);
+      for (size_t i = 0; i < scores->names.size(); ++i) {
+        logs.set("val_" + scores->names[i], scores->values[i]);
       }
     }
     const Logs shown = logs;
-    for (const CallbackPtr& callback : options_.callbacks) callback->on_epoch_end(epoch_, logs);
+    for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch_, logs);
     history_.epoch.push_back(epoch_);
     for (const auto& [name, value] : logs) history_.history[name].push_back(value);
-    if (options_.verbose == 1) {
+    if (verbose_ == 1) {
       if (!bar.terminal()) fmt::print("{} ", title);
       bar.finish(shown);
     }
-    if (options_.verbose == 2) bar.finish_without_bar(shown);
+    if (verbose_ == 2) bar.finish_without_bar(shown);
     return true;
   }
 
   const FitRunOptions& run_;
   Trainer& trainer_;
   const FitOptions& options_;
+  runtime::ProcessGroup* const processes_;
+  train::Heartbeat& heartbeat_;
+  const int verbose_;
+  std::vector<CallbackPtr> callbacks_;  // that this process calls
   std::optional<TrainingBackup> backup_;
   std::string rest_;  // of the restored state, for once the callbacks have begun
 
@@ -424,6 +454,7 @@ class FitRun : public train::StepListener {
   int64_t step_ = 0;  // of the epoch
   int64_t total_steps_ = 0;
   bool stop_ = false;
+  bool signalled_ = false;  // a process was, at the last agreement
   bool warned_of_nan_ = false;
   std::optional<RunningMeans> means_;  // of the epoch
   History history_;
@@ -431,6 +462,16 @@ class FitRun : public train::StepListener {
 
 }  // namespace
 
-History run_fit(const FitRunOptions& run) { return FitRun(run).run(); }
+History run_fit(FitRunOptions options) {
+  check_not_interrupted("fit");
+  const StopSignals signals("ends fit() after the steps under way");
+  profile::install_triggers();
+  const auto run = std::make_shared<const FitRunOptions>(std::move(options));
+  const auto history = std::make_shared<History>();
+  run_watched_in_graph(
+      run->options.hang_timeout_secs, "FitOptions.hang_timeout_secs",
+      [run, history](train::Heartbeat& heartbeat) { *history = FitRun(*run, heartbeat).run(); });
+  return std::move(*history);
+}
 
 }  // namespace systole::keras

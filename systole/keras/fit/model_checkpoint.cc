@@ -68,6 +68,7 @@ class ModelCheckpointCallback : public Callback {
     }
   }
 
+  bool writes() const override { return true; }
   void on_train_begin() override {
     if (options_.save_best_only) monitor_.begin(params);
     best_ = monitor_.worst();

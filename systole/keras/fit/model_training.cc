@@ -90,13 +90,11 @@ Shape with_known_batch(Shape shape) {
   return shape;
 }
 
-Trainer& checked(Trainer& trainer) {
-  if (trainer.options().loss.empty()) {
-    if (trainer.options().optimizer) return trainer;  // add_loss() may have added one
-    // trainer_or_bare() made a trainer without options.
-    throw failed_precondition("You must compile your model before using it.");
-  }
-  return trainer;
+std::shared_ptr<Trainer> checked(std::shared_ptr<Trainer> trainer) {
+  const CompileOptions& options = trainer->options();
+  // Without a loss: add_loss() may have added one.
+  if (!options.loss.empty() || options.optimizer) return trainer;
+  throw failed_precondition("You must compile your model before using it.");
 }
 
 // Makes sources for a model and keeps what they read.
@@ -140,6 +138,19 @@ class Inputs {
   std::vector<std::unique_ptr<Arrays>> arrays_;
   std::vector<std::unique_ptr<BatchSource>> sources_;
 };
+
+// The seed of the first process.
+uint64_t seed_of_all(uint64_t own) {
+  runtime::ProcessGroup* const processes = Trainer::processes(Phase::train);
+  if (processes == nullptr || processes->size() == 1) return own;
+  return std::stoull(processes->broadcast(std::to_string(own)));
+}
+
+// Whether this process draws bars: of several, the first.
+bool reports(Phase phase) {
+  const runtime::ProcessGroup* const processes = Trainer::processes(phase);
+  return processes == nullptr || processes->rank() == 0;
+}
 
 void check_not_cancelled(std::string_view what) {
   const char* const signal = StopSignals::received();
@@ -191,22 +202,22 @@ Scores scores_of(const Trainer& trainer, const BatchResult& result) {
 Model::Model(const Model& model, Placement placement)
     : Layer(model), placement_(std::move(placement)) {}
 
-Trainer& Model::trainer_or_bare() const {
+std::shared_ptr<Trainer> Model::trainer_or_bare() const {
   ModelDefinition& definition = *model();
   if (!definition.trainer) {
     definition.trainer = std::make_shared<Trainer>(definition, CompileOptions{}, Placement{});
   }
-  if (!placement_) return *definition.trainer;
+  if (!placement_) return definition.trainer;
   const std::string key = fmt::format("{} {}", placement_->target, placement_->replicas);
   std::shared_ptr<Trainer>& placed = definition.placed_trainers[key];
   if (!placed) {
     placed = std::make_shared<Trainer>(definition, definition.trainer->options(), *placement_,
                                        definition.trainer->trainable());
   }
-  return *placed;
+  return placed;
 }
 
-Trainer& Model::trainer() const { return checked(trainer_or_bare()); }
+Trainer& Model::trainer() const { return *checked(trainer_or_bare()); }
 
 void Model::compile(CompileOptions options) const {
   check_compile_options(*model(), options);
@@ -247,12 +258,13 @@ History Model::fit(const FitInput& input, const FitOptions& options) const {
     throw invalid_argument("fit: epochs and initial_epoch, got {} and {}, expected at least 0",
                            options.epochs, options.initial_epoch);
   }
-  Trainer& own = trainer();
-  Inputs inputs(*model(), &own.options());
+  const std::shared_ptr<Trainer> own = checked(trainer_or_bare());
+  const auto inputs = std::make_shared<Inputs>(*model(), &own->options());
   const bool arrays = input.arrays() != nullptr;
+  const auto seed = static_cast<uint64_t>(options.shuffle ? next_seed() : 0);
   SourceOptions train{.batch_size = options.batch_size,
                       .shuffle = options.shuffle,
-                      .seed = options.shuffle ? static_cast<uint64_t>(next_seed()) : 0,
+                      .seed = seed_of_all(seed),
                       .steps = options.steps_per_epoch,
                       .who = "fit"};
   SourceOptions held_out{
@@ -262,20 +274,24 @@ History Model::fit(const FitInput& input, const FitOptions& options) const {
         "fit: `validation_split` and `sample_weight` are for arrays, got a generator, a Sequence "
         "or a Dataset, expected validation_data, and weights in the batches");
   }
-  FitRunOptions run{.model = *this, .trainer = own, .options = options, .counts_examples = arrays};
+  FitRunOptions run{.model = *this,
+                    .trainer = own,
+                    .inputs = inputs,
+                    .options = options,
+                    .counts_examples = arrays};
   if (arrays && !options.validation_data && options.validation_split != 0) {
-    auto [rows, tail] = split_arrays(inputs.prepare(*input.arrays()), options.validation_split);
-    warn_of_missing_classes(rows, tail, own.options(), model()->output_names());
+    auto [rows, tail] = split_arrays(inputs->prepare(*input.arrays()), options.validation_split);
+    warn_of_missing_classes(rows, tail, own->options(), model()->output_names());
     apply_class_weight(rows, options.class_weight, model()->output_names());
-    run.train = &inputs.add(std::move(rows), std::move(train));
-    run.validation = &inputs.add(std::move(tail), std::move(held_out));
+    run.train = &inputs->add(std::move(rows), std::move(train));
+    run.validation = &inputs->add(std::move(tail), std::move(held_out));
   } else {
-    run.train = &inputs.add(input, std::move(train), options.class_weight);
+    run.train = &inputs->add(input, std::move(train), options.class_weight);
     if (options.validation_data) {
-      run.validation = &inputs.add(*options.validation_data, std::move(held_out));
+      run.validation = &inputs->add(*options.validation_data, std::move(held_out));
     }
   }
-  return run_fit(run);
+  return run_fit(std::move(run));
 }
 
 Scores Model::evaluate(const ArrayList& x, const ArrayList& y,
@@ -285,27 +301,41 @@ Scores Model::evaluate(const ArrayList& x, const ArrayList& y,
 
 Scores Model::evaluate(const FitInput& input, const EvaluateOptions& options) const {
   const StopSignals signals("ends evaluate()");
-  Trainer& own = trainer();
-  Inputs inputs(*model(), &own.options());
-  BatchSource& source = inputs.add(
+  const std::shared_ptr<Trainer> own = checked(trainer_or_bare());
+  const auto inputs = std::make_shared<Inputs>(*model(), &own->options());
+  BatchSource& source = inputs->add(
       input, {.batch_size = options.batch_size, .steps = options.steps, .who = "evaluate"});
-  BatchFeed feed(source, own.placement().replicas, 0);
-  Scores scores = run_evaluate(own, feed, options.verbose, input.arrays() != nullptr);
+  const auto feed = std::make_shared<BatchFeed>(source, *own, Phase::test, 0);
+  const auto scores = std::make_shared<std::optional<Scores>>();
+  const bool arrays = input.arrays() != nullptr;
+  const int verbose = reports(Phase::test) ? options.verbose : 0;
+  run_watched_in_graph(
+      options.hang_timeout_secs, "EvaluateOptions.hang_timeout_secs",
+      [model = *this, own, inputs, feed, scores, verbose, arrays](train::Heartbeat& heartbeat) {
+        *scores = run_evaluate(*own, *feed, heartbeat, verbose, arrays);
+      });
   check_not_cancelled("evaluate");
-  return scores;
+  if (!*scores) throw make_error(Code::cancelled, "evaluate: stopped by a signal");
+  return *std::move(*scores);
 }
 
 std::vector<Tensor> Model::predict_all_generator(const FitInput& input,
                                                  const PredictOptions& options) const {
   const StopSignals signals("ends predict()");
-  Trainer& own = trainer_or_bare();
-  Inputs inputs(*model(), nullptr);
-  BatchSource& source = inputs.add(
+  const std::shared_ptr<Trainer> own = trainer_or_bare();
+  const auto inputs = std::make_shared<Inputs>(*model(), nullptr);
+  BatchSource& source = inputs->add(
       input, {.batch_size = options.batch_size, .steps = options.steps, .who = "predict"});
-  BatchFeed feed(source, own.placement().replicas, 0);
-  std::vector<Tensor> outputs = run_predict(own, feed, options.verbose, input.arrays() != nullptr);
+  const auto feed = std::make_shared<BatchFeed>(source, *own, Phase::predict, 0);
+  const auto outputs = std::make_shared<std::vector<Tensor>>();
+  const bool arrays = input.arrays() != nullptr;
+  run_watched_in_graph(options.hang_timeout_secs, "PredictOptions.hang_timeout_secs",
+                       [model = *this, own, inputs, feed, outputs, verbose = options.verbose,
+                        arrays](train::Heartbeat& heartbeat) {
+                         *outputs = run_predict(*own, *feed, heartbeat, verbose, arrays);
+                       });
   check_not_cancelled("predict");
-  return outputs;
+  return std::move(*outputs);
 }
 
 std::vector<Tensor> Model::predict_all(const ArrayList& x, const PredictOptions& options) const {
@@ -338,9 +368,9 @@ Scores Model::test_on_batch(const ArrayList& x, const ArrayList& y,
 }
 
 Tensor Model::predict_on_batch(const ArrayList& x) const {
-  Trainer& own = trainer_or_bare();
+  const std::shared_ptr<Trainer> own = trainer_or_bare();
   const Arrays batch = prepare_arrays(*model(), {x.all(), {}, {}}, nullptr);
-  const BatchResult result = run_batch(own, Phase::predict, batch);
+  const BatchResult result = run_batch(*own, Phase::predict, batch);
   RowCollector rows(result.examples);
   rows.add(result.results, std::vector<int64_t>{result.examples});
   return only_output(rows.take());
@@ -360,7 +390,7 @@ std::unique_ptr<hlo::Module> Model::inference_module(int64_t batch_size) const {
     throw make_error(Code::failed_precondition,
                      "model '{}': input, got {}, expected a static shape", name(), type);
   }
-  return trainer_or_bare().inference_module(types);
+  return trainer_or_bare()->inference_module(types);
 }
 
 }  // namespace systole::keras

@@ -14,6 +14,7 @@ class RemoteMonitorCallback : public Callback {
  public:
   explicit RemoteMonitorCallback(RemoteMonitorOptions options) : options_(std::move(options)) {}
 
+  bool writes() const override { return true; }
   void on_epoch_end(int64_t epoch, Logs& logs) override {
     Json message = {{"epoch", epoch}};
     for (const auto& [name, value] : logs) message[name] = value;

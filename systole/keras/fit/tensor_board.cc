@@ -63,6 +63,7 @@ class TensorBoardCallback : public Callback {
     }
   }
 
+  bool writes() const override { return true; }
   void on_train_begin() override {
     writer_ = std::make_unique<EventWriter>(default_file_system(), options_.log_dir);
     batches_ = 0;

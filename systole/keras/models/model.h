@@ -150,7 +150,7 @@ class Model : public Layer {
   // A handle on the same model whose programs run elsewhere.
   Model(const Model& model, Placement placement);
   // As trainer(); before compile(), with programs to predict only.
-  Trainer& trainer_or_bare() const;
+  std::shared_ptr<Trainer> trainer_or_bare() const;
 
  private:
   std::optional<Placement> placement_;  // nullopt: the model's own

@@ -45,10 +45,10 @@ Model KerasTPUModel::sync_to_cpu() const {
   return cpu_model_;
 }
 
-int64_t KerasTPUModel::num_cores() const { return trainer_or_bare().placement().replicas; }
+int64_t KerasTPUModel::num_cores() const { return trainer_or_bare()->placement().replicas; }
 
 int64_t KerasTPUModel::num_compilations() const {
-  return static_cast<int64_t>(trainer_or_bare().num_programs());
+  return static_cast<int64_t>(trainer_or_bare()->num_programs());
 }
 
 KerasTPUModel keras_to_tpu_model(const Model& model, const KerasToTpuModelOptions& options) {

@@ -33,9 +33,9 @@ struct BackupOptions {
   bool remove_when_complete = true;
 };
 
-// Derive from it. Hooks are called on the thread that calls fit(). A callback that does not need
-// each batch lets many steps run in one launch of the device: its batch hooks are then called after
-// the launch, in order.
+// Derive from it. Hooks are called on one thread, while the caller of fit() waits. A callback that
+// does not need each batch lets many steps run in one launch of the device: its batch hooks are
+// then called after the launch, in order.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -51,6 +51,9 @@ class Callback {
     static_cast<void>(batch);
     static_cast<void>(logs);
   }
+  // Returns true if it writes what one process is to write. Of several that train together, others
+  // than the first do not call it.
+  virtual bool writes() const { return false; }
   // Returns true if batch hooks read or set weights: each batch is then a launch of its own.
   virtual bool needs_each_batch() const { return false; }
   // Returns how many batches may run in a launch, at most, that begins after so many of this run:

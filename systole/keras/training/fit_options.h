@@ -35,6 +35,11 @@ class ValidationData : public std::optional<FitInput> {
       : std::optional<FitInput>(Arrays{x.all(), y.all(), sample_weights.all()}) {}
 };
 
+// Seconds in which a launch of the device, or the input of a step, must end; then fit(), evaluate()
+// and predict() throw DEADLINE_EXCEEDED and give the thread up. 0: no limit; callbacks then run on
+// the caller's thread.
+inline constexpr double kHangTimeoutSecs = 1800;
+
 struct FitOptions {
   int64_t batch_size = 32;  // of arrays; of all replicas together
   int64_t epochs = 1;       // the index of the last epoch
@@ -53,6 +58,7 @@ struct FitOptions {
   std::optional<int64_t> steps_per_epoch = std::nullopt;
   // Batches of a validation. Required for a generator; otherwise all.
   std::optional<int64_t> validation_steps = std::nullopt;
+  double hang_timeout_secs = kHangTimeoutSecs;
 };
 
 struct EvaluateOptions {
@@ -60,12 +66,14 @@ struct EvaluateOptions {
   int verbose = 1;
   ArrayList sample_weight = {};
   std::optional<int64_t> steps = std::nullopt;  // batches; required for a generator
+  double hang_timeout_secs = kHangTimeoutSecs;
 };
 
 struct PredictOptions {
   int64_t batch_size = 32;
   int verbose = 0;                              // 1: a progress bar
   std::optional<int64_t> steps = std::nullopt;  // batches; required for a generator
+  double hang_timeout_secs = kHangTimeoutSecs;
 };
 
 }  // namespace systole::keras

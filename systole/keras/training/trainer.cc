@@ -10,9 +10,9 @@
 #include "systole/keras/base/counters.h"
 #include "systole/keras/engine/weight_paths.h"
 #include "systole/keras/training/step_values.h"
-#include "systole/runtime/mpi_collective.h"
 #include "systole/train/example_mask.h"
 #include "systole/train/inference_program.h"
+#include "systole/train/loop/share_variables.h"
 #include "systole/train/replicas.h"
 
 namespace systole::keras {
@@ -27,18 +27,6 @@ std::string program_key(Phase phase, const Trainer::BatchShape& shape) {
     for (const TensorType& type : *types) key += " " + type.to_string();
   }
   return key;
-}
-
-// Each process would train a model of its own.
-void check_alone(Phase phase) {
-  const int processes = runtime::num_launched_processes();
-  if (phase != Phase::train || processes == 1) return;
-  throw unimplemented(
-      "fit: processes, got one of {} that were started together, expected one: a Keras model "
-      "trains "
-      "on all of them as a TPUEstimator, made by keras::estimator::model_to_estimator(). "
-      "SYSTOLE_MPI=0 trains in each process alone",
-      processes);
 }
 
 // predict() returns rows of examples.
@@ -96,7 +84,7 @@ void Trainer::add_targets(Program& program, CallContext& context, const Output& 
 }
 
 Output Trainer::running_value(Program& program, const std::string& name, const Output& sum,
-                              const Output& weight) {
+                              const Output& weight, int64_t replicas) {
   auto& [total, count] = metric_sums_[name];
   if (!total.valid()) {
     const NameScope top("");
@@ -107,7 +95,7 @@ Output Trainer::running_value(Program& program, const std::string& name, const O
   const Output new_count = count.value() + replica_sum(weight);
   program.targets.emplace_back(total.assign(new_total));
   program.targets.emplace_back(count.assign(new_count));
-  return new_total / maximum(new_count, 1e-30) / static_cast<double>(placement_.replicas);
+  return new_total / maximum(new_count, 1e-30) / static_cast<double>(replicas);
 }
 
 void Trainer::reset_metrics() {
@@ -143,10 +131,10 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   program.inputs.push_back(mask);
   set_example_mask(mask);
 
+  const int64_t replicas = all_replicas(phase);
   CallContext context(
       phase == Phase::train,
-      [this](const WeightPtr& weight) { return weights_.variable_of(weight); },
-      placement_.replicas);
+      [this](const WeightPtr& weight) { return weights_.variable_of(weight); }, replicas);
   if (trainable_) context.set_trainable_layers(trainable_->layers);
   const std::vector<Output> outputs = model_.apply(context, x);
   if (!trainable_) trainable_ = collect_trainable(model_);
@@ -163,11 +151,11 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
        .targets = {targets, weights},
        .sample_weights = {weights, weights + static_cast<std::ptrdiff_t>(shape.weights.size())},
        .example_mask = mask},
-      placement_.replicas, [&](const std::string& name, const Output& sum, const Output& weight) {
-        return running_value(program, name, sum, weight);
+      replicas, [&](const std::string& name, const Output& sum, const Output& weight) {
+        return running_value(program, name, sum, weight, replicas);
       });
-  if (phase == Phase::train) program.loss = values.loss();
-  add_targets(program, context, program.loss);
+  program.loss = values.loss();
+  add_targets(program, context, phase == Phase::train ? program.loss : Output());
   for (Output& value : values.values) value = replica_sum(value);
   program.fetches = {stack(values.values)};
   metrics_names_ = std::move(values.names);
@@ -175,8 +163,34 @@ Trainer::Program Trainer::build(Phase phase, const BatchShape& shape) {
   return program;
 }
 
+runtime::ProcessGroup* Trainer::processes(Phase phase) {
+  return phase == Phase::predict ? nullptr : runtime::process_group();
+}
+
+int64_t Trainer::all_replicas(Phase phase) const {
+  const runtime::ProcessGroup* const group = processes(phase);
+  return placement_.replicas * (group == nullptr ? 1 : group->size());
+}
+
+std::vector<Tensor> Trainer::own_parts(Phase phase, std::vector<Tensor> stacks) const {
+  if (all_replicas(phase) == placement_.replicas) return stacks;
+  const int64_t first = processes(phase)->rank() * placement_.replicas;
+  for (Tensor& stack : stacks) stack = stack.slice(first, first + placement_.replicas);
+  return stacks;
+}
+
+void Trainer::share_weights() {
+  runtime::ProcessGroup* const group = processes(Phase::train);
+  if (group == nullptr || group->size() == 1) return;
+  upload();
+  const std::vector<Variable> all = variables();
+  train::share_variables(*session_, all, *group);
+  session_->set_random_state(group->broadcast(session_->random_state()));
+  hold_weights();
+  num_shared_ = weights_.all().size();
+}
+
 StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
-  check_alone(phase);
   if (phase == Phase::train) warn_of_changed_trainable(model_, trainable_.get());
   const std::string key = program_key(phase, shape);
   if (const auto it = programs_.find(key); it != programs_.end()) return *it->second.loop;
@@ -188,6 +202,7 @@ StepLoop& Trainer::prepare(Phase phase, const BatchShape& shape) {
                           .fetches = program.fetches,
                           .targets = program.targets,
                           .num_replicas = static_cast<int>(placement_.replicas),
+                          .processes = processes(phase),
                           .max_steps = shape.max_steps,
                           .keep = StepLoopOptions::Keep::every_step};
   for (const Output& input : program.inputs) options.input_types.push_back(input.type());
@@ -215,6 +230,9 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
                                      std::span<const Tensor> inputs, int64_t steps) {
   StepLoop& loop = prepare(phase, shape);
   upload();
+  if (num_shared_ < weights_.all().size() && all_replicas(phase) > placement_.replicas) {
+    share_weights();
+  }
   loop.run(inputs, steps);
   for (const WeightPtr& weight : programs_.at(program_key(phase, shape)).updated) {
     weight->hold(this);
@@ -223,9 +241,10 @@ std::span<const Tensor> Trainer::run(Phase phase, const BatchShape& shape,
   return loop.results();
 }
 
-train::TrainStep Trainer::train_step(const BatchShape& shape) const {
-  const Program& program = programs_.at(program_key(Phase::train, shape));
-  train::TrainStep step{.inputs = program.inputs, .replicas = placement_.replicas};
+train::TrainStep Trainer::step_of(Phase phase, const BatchShape& shape) const {
+  const Program& program = programs_.at(program_key(phase, shape));
+  train::TrainStep step{
+      .inputs = program.inputs, .replicas = placement_.replicas, .processes = processes(phase)};
   step.loss = program.loss;
   const auto name = [&](const char* what, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -260,7 +279,7 @@ std::vector<Variable> Trainer::variables() const {
   return variables;
 }
 
-void Trainer::take_over_weights() {
+void Trainer::hold_weights() {
   versions_.resize(weights_.all().size(), kNoVersion);
   for (size_t i = 0; i < versions_.size(); ++i) {
     const WeightPtr& weight = weights_.all()[i].weight;

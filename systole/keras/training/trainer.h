@@ -13,6 +13,7 @@
 #include "systole/keras/engine/network.h"
 #include "systole/keras/training/compile_options.h"
 #include "systole/keras/training/train_op.h"
+#include "systole/runtime/process_group.h"
 #include "systole/session/session.h"
 #include "systole/session/step_loop.h"
 #include "systole/train/loop/train_step.h"
@@ -55,16 +56,27 @@ class Trainer : public WeightHolder {
     std::vector<TensorType> weights;  // of samples; empty without
     int64_t max_steps = 1;
   };
-  // Compiles the program of a phase for batches of these types, or finds it. Errors: UNIMPLEMENTED
-  // for training in one of several processes that a launcher has started together.
+  // The processes that run a phase together, each with as many replicas: those that a launcher has
+  // started, to train and to test. Null: this one alone.
+  static runtime::ProcessGroup* processes(Phase phase);
+  // The replicas of all of them.
+  int64_t all_replicas(Phase phase) const;
+  // The parts of this process of stacks for all replicas.
+  std::vector<Tensor> own_parts(Phase phase, std::vector<Tensor> stacks) const;
+  // Gives all processes the weights and the random state of the first. The first run() does it.
+  // REQUIRES: the program that trains, or the only one, is prepared.
+  void share_weights();
+
+  // Compiles the program of a phase for batches of these types, or finds it. Errors: of several
+  // processes INVALID_ARGUMENT on all for programs that differ.
   StepLoop& prepare(Phase phase, const BatchShape& shape);
   // Runs it. Results: of train and test f32 [steps, replicas, values]; of predict the outputs
   // [steps, replicas, batch, ...].
   std::span<const Tensor> run(Phase phase, const BatchShape& shape, std::span<const Tensor> inputs,
                               int64_t steps);
 
-  // The program that trains, for a diagnosis of its batches. REQUIRES: it is prepared.
-  train::TrainStep train_step(const BatchShape& shape) const;
+  // The program that trains or tests, for a diagnosis of its batches. REQUIRES: it is prepared.
+  train::TrainStep step_of(Phase phase, const BatchShape& shape) const;
 
   // The predictions for batches of these types as a program, with the weights as constants. Errors:
   // INVALID_ARGUMENT for a model with states; those of inference_program().
@@ -79,7 +91,7 @@ class Trainer : public WeightHolder {
   // Gives variables the values of weights that were changed on the host.
   void upload();
   // Tells the weights that the session's variables have their newest values.
-  void take_over_weights();
+  void hold_weights();
   const Graph& graph() const { return graph_; }
   // Programs compiled so far.
   size_t num_programs() const { return programs_.size(); }
@@ -88,7 +100,7 @@ class Trainer : public WeightHolder {
   struct Program {
     std::vector<Output> inputs;
     std::vector<Output> fetches;
-    Output loss;  // of Phase::train
+    Output loss;  // not of Phase::predict
     std::vector<Operation> targets;
     std::vector<WeightPtr> updated;
     std::unique_ptr<StepLoop> loop;
@@ -97,9 +109,10 @@ class Trainer : public WeightHolder {
   Program build(Phase phase, const BatchShape& shape);
   // Adds the program's operations; `loss`: invalid where it does not train.
   void add_targets(Program& program, CallContext& context, const Output& loss);
-  // The value of a metric as an object: the sums over all steps, divided. Adds to the sums.
+  // The value of a metric as an object: the sums over all steps, divided by the number of replicas.
+  // Adds to the sums.
   Output running_value(Program& program, const std::string& name, const Output& sum,
-                       const Output& weight);
+                       const Output& weight, int64_t replicas);
 
   ModelDefinition& model_;
   CompileOptions options_;
@@ -113,6 +126,7 @@ class Trainer : public WeightHolder {
   WeightBindings weights_;
   // For each weight of weights_, the version of the value that the session has.
   std::vector<uint64_t> versions_;
+  size_t num_shared_ = 0;  // of weights_, by share_weights()
   std::map<std::string, Program> programs_;
 };
 
