@@ -73,12 +73,9 @@ double seconds_to_compile_cnn() {
 
 void add_cnn_figures() {
   for (const st::DType dtype : {st::DType::f32, st::DType::bf16}) {
-    // Both rows have the same peer, which trains in f32.
     add({.name = dtype == st::DType::f32 ? "cnn_step.f32" : "cnn_step.bf16",
          .unit = "ms",
-         .ours = [=](benchmark::State& state) { steps(state, dtype); },
-         .peer = "libtorch",
-         .peer_body = libtorch("cnn_step.f32")});
+         .ours = [=](benchmark::State& state) { steps(state, dtype); }});
   }
 }
 

@@ -129,10 +129,6 @@ void register_body(const Figure& figure, const std::string& suffix, const Body& 
 
 }  // namespace
 
-#ifndef SYSTOLE_HAVE_TORCH
-Body libtorch(const std::string&) { return nullptr; }
-#endif
-
 void add(Figure figure) {
   register_body(figure, "", figure.ours);
   register_body(figure, "/limit", figure.limit);

@@ -25,16 +25,13 @@ struct Figure {
   Body ours;
   bool manual_time = false;  // the bodies call state.SetIterationTime
   Body limit = nullptr;      // the same work as fast as the machine can
-  std::string peer;          // "libtorch"
+  std::string peer;          // "f32", or empty
   Body peer_body = nullptr;
   int repetitions = 9;  // fewer if one takes seconds
 };
 
 // Adds a row; its bodies run as the benchmarks <name>, <name>/limit and <name>/<peer>.
 void add(Figure figure);
-
-// Returns the body of libtorch for a row, empty if libtorch is not built in.
-Body libtorch(const std::string& figure);
 
 // Runs the server of the bucket rows until standard input ends. Returns true.
 bool serve_objects();

@@ -146,12 +146,7 @@ void add_input_figures() {
        .work = 1e-6 * static_cast<double>(in_whole_batches),
        .ours = from_cache,
        .limit = copied});
-  add({.name = "dataloader.mnist",
-       .unit = "Mimages/s",
-       .work = images,
-       .ours = from_memory,
-       .peer = "libtorch",
-       .peer_body = libtorch("dataloader.mnist")});
+  add({.name = "dataloader.mnist", .unit = "Mimages/s", .work = images, .ours = from_memory});
   for (const int64_t workers : {1, 2}) {
     add({.name = fmt::format("map.workers.{}", workers),
          .unit = "kitems/s",

@@ -28,31 +28,20 @@ double seconds_to_compile_iris() {
 }
 
 void add_iris_figures() {
-  add({.name = "iris.run",
-       .unit = "us",
-       .ours =
-           [](benchmark::State& state) {
-             IrisStep step;
-             step.session->run(step.updates, {{step.x, step.example_x}, {step.y, step.example_y}});
-             for (auto _ : state) {
-               step.session->run(step.updates,
-                                 {{step.x, step.example_x}, {step.y, step.example_y}});
-             }
-           },
-       .peer = "libtorch",
-       .peer_body = libtorch("iris")});
-  add({.name = "iris.callable",
-       .unit = "us",
-       .ours =
-           [](benchmark::State& state) {
-             IrisStep step;
-             auto train = step.session->make_callable({step.updates}, {step.x, step.y});
-             const std::vector<st::Tensor> example = {step.example_x, step.example_y};
-             train(example);  // compiles
-             for (auto _ : state) train(example);
-           },
-       .peer = "libtorch",
-       .peer_body = libtorch("iris")});
+  add({.name = "iris.run", .unit = "us", .ours = [](benchmark::State& state) {
+         IrisStep step;
+         step.session->run(step.updates, {{step.x, step.example_x}, {step.y, step.example_y}});
+         for (auto _ : state) {
+           step.session->run(step.updates, {{step.x, step.example_x}, {step.y, step.example_y}});
+         }
+       }});
+  add({.name = "iris.callable", .unit = "us", .ours = [](benchmark::State& state) {
+         IrisStep step;
+         auto train = step.session->make_callable({step.updates}, {step.x, step.y});
+         const std::vector<st::Tensor> example = {step.example_x, step.example_y};
+         train(example);  // compiles
+         for (auto _ : state) train(example);
+       }});
 }
 
 }  // namespace bench

@@ -33,6 +33,10 @@ def _normal(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
 
 
+def _complex(*shape: int) -> np.ndarray:
+    return (_normal(*shape) + 1j * _normal(*shape)[..., ::-1]).astype(np.complex64)
+
+
 def _mlp(params: Any, x: Any, y: Any) -> Any:
     for weights, bias in params[:-1]:
         x = jax.nn.relu(x @ weights + bias)
@@ -94,7 +98,20 @@ ROWS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
     "jax.fft_1d_batch": (lambda x: jnp.abs(jnp.fft.fft(x)), lambda: (_normal(1000, 1024),)),
     "jax.fft_2d_512": (lambda x: jnp.abs(jnp.fft.fft2(x)), lambda: (_normal(512, 512),)),
     "jax.rfft_2d_512": (lambda x: jnp.abs(jnp.fft.rfft2(x)), lambda: (_normal(512, 512),)),
+    "jax.fft_1k": (jnp.fft.fft, lambda: (_complex(1024),)),
+    "jax.fft_64k": (jnp.fft.fft, lambda: (_complex(65_536),)),
+    "jax.fft_1m": (jnp.fft.fft, lambda: (_complex(1_048_576),)),
+    "jax.fft_64_of_4k": (jnp.fft.fft, lambda: (_complex(64, 4096),)),
+    "jax.fft_2d_256": (jnp.fft.fft2, lambda: (_complex(256, 256),)),
+    "jax.fft_2d_1024": (jnp.fft.fft2, lambda: (_complex(1024, 1024),)),
+    "jax.rfft_64k": (jnp.fft.rfft, lambda: (_normal(65_536),)),
+    "jax.irfft_64k": (jnp.fft.irfft, lambda: (_complex(32_769),)),
     "jax.cumsum_1m": (jnp.cumsum, lambda: (_normal(1_000_000),)),
+    "jax.cumsum_columns": (lambda x: jnp.cumsum(x, axis=0), lambda: (_normal(1000, 1000),)),
+    "jax.scan_tree_64k": (
+        lambda x: jax.lax.associative_scan(jnp.add, x),
+        lambda: (_normal(65_536),),
+    ),
     "jax.cummax_rows": (lambda x: jax.lax.cummax(x, axis=1), lambda: (_normal(1000, 1000),)),
     "jax.cumlogsumexp_rows": (lambda x: jax.lax.cumlogsumexp(x, axis=1), lambda: (_normal(500, 1000),)),
     "jax.sort_1m": (jnp.sort, lambda: (_normal(1_000_000),)),

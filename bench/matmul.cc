@@ -60,9 +60,7 @@ void add_matmul_figures() {
            .unit = "GFLOP/s",
            .work = flops * 1e-9,
            .ours = [=](benchmark::State& state) { through_session(state, dtype, n); },
-           .limit = [=](benchmark::State& state) { direct(state, dtype, n); },
-           .peer = "libtorch",
-           .peer_body = libtorch(name)});
+           .limit = [=](benchmark::State& state) { direct(state, dtype, n); }});
     }
   }
   for (const int64_t n : {256, 1024}) {  // a kernel of the cpu backend: oneDNN has none
@@ -70,9 +68,7 @@ void add_matmul_figures() {
     add({.name = name,
          .unit = "GFLOP/s",
          .work = 2e-9 * static_cast<double>(n * n * n),
-         .ours = [=](benchmark::State& state) { through_session(state, st::DType::f64, n); },
-         .peer = "libtorch",
-         .peer_body = libtorch(name)});
+         .ours = [=](benchmark::State& state) { through_session(state, st::DType::f64, n); }});
   }
 }
 

@@ -41,8 +41,6 @@ struct Folder {
     fs.make_directories(path);
     const st::Tensor x = images();
     const st::Tensor y = labels();
-    st::write_idx(fs, path + "/train-images-idx3-ubyte", x);
-    st::write_idx(fs, path + "/train-labels-idx1-ubyte", y);
     st::RecordWriter writer(fs, path + "/train.tfrecords");
     for (int64_t i = 0; i < x.dim(0); ++i) {
       const st::Tensor pixels = x.slice(i, i + 1);

@@ -10,9 +10,9 @@ namespace bench {
 // The number of images.
 inline constexpr int64_t kMnistImages = 60000;
 
-// Returns a folder with `train.tfrecords` (features image_raw and label) and the files that
-// libtorch reads (train-images-idx3-ubyte, train-labels-idx1-ubyte). It is written once per process
-// and removed at exit. Images come from ../shared/data/mnist if it exists, else they are random.
+// Returns a folder with `train.tfrecords` (features image_raw and label). It is written once per
+// process and removed at exit. Images come from ../shared/data/mnist if it exists, else they are
+// random.
 const std::string& mnist_folder();
 
 // Parses one record to (f32[784] in [-0.5, 0.5], s32[]).

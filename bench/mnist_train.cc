@@ -130,8 +130,6 @@ void add_mnist_train_figures() {
        .ours = rate(often, true),
        .manual_time = true,
        .limit = rate(often, false),
-       .peer = "libtorch",
-       .peer_body = libtorch("mnist.train"),
        .repetitions = 3});
   add({.name = "mnist.host_work",
        .unit = "us",

@@ -90,7 +90,7 @@ double seconds_until_written(std::vector<std::string> arguments, const std::stri
 }
 
 // Times an example from the start of the process to the end of its first step. This program itself
-// is not used, because loading libtorch would count.
+// is not used: its own start would count.
 double first_mnist_step(int64_t batch_size) {
   const std::string records = mnist_folder() + "/train.tfrecords";
   const auto model_dir = own_temporary("systole_bench_first_step");

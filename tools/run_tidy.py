@@ -28,11 +28,6 @@ def sources_to_check(changed, known):
     return sorted(found)
 
 
-def without_peers(paths):
-    """Returns the paths of files that do not include libtorch, whose headers clang 14 cannot compile with libstdc++ 12."""
-    return [path for path in paths if not path.startswith("bench/libtorch_")]
-
-
 def groups_of(paths, texts, table):
     """Groups the files of a layer, and its tests, so that unnamed namespaces in a group share no name."""
     groups = {}  # layer and kind -> list of (files, their names)
@@ -76,7 +71,7 @@ def command(group):
 
 
 def main():
-    known = set(without_peers(sources.files(suffixes=(".cc",))))
+    known = set(sources.files(suffixes=(".cc",)))
     changed = sources.changed(sys.argv[1:])
     paths = sorted(known) if changed is None else sources_to_check(changed, known)
     salt = (sources.ROOT / ".clang-tidy").read_text() + " ".join(command([]))

@@ -16,9 +16,6 @@ class RunTidyTest(unittest.TestCase):
         changed = ["a/x.h", "a/y.h", "a/z.cc", "a/gone.cc", "README.md", "a/only.h"]
         self.assertEqual(run_tidy.sources_to_check(changed, known), ["a/x.cc", "a/y_test.cc", "a/z.cc"])
 
-    def test_libtorch_can_be_missing(self):
-        self.assertEqual(run_tidy.without_peers(["bench/conv.cc", "bench/libtorch_peer.cc"]), ["bench/conv.cc"])
-
     def test_files_are_checked_together_where_no_name_is_twice(self):
         twice = "namespace a {\nnamespace {\n\nint f() { return 1; }\n\n}  // namespace\n}  // namespace a\n"
         once = "int g() { return 1; }\n"

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/hlo/arguments.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
+#include "systole/base/error.h"
+#include "systole/base/number_text.h"
 #include "systole/profile/prediction/machine.h"
 #include "systole/runtime/memory.h"
 
@@ -22,6 +26,9 @@ struct BenchOptions {
   int runs = 0;
   int threads = 0;
   uint64_t seed = 1;
+  std::vector<std::string> inputs;
+  bool donate = false;
+  bool turns = false;
   bool json = false;
 };
 
@@ -66,18 +73,43 @@ DType limiting_dtype(const hlo::Module& module) {
   return best;
 }
 
-double seconds_of_run(runtime::Executable& executable, std::span<const Tensor> arguments,
-                      const runtime::ExecuteOptions& options = {}) {
-  const auto start = std::chrono::steady_clock::now();
-  runtime::run(executable, arguments, options);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+// A program with its arguments on the device, where its results stay, too.
+class Launcher {
+ public:
+  // With `donate` each parameter that a result replaces is given up, so that the next run reads
+  // what this one has written. Borrows the rest.
+  Launcher(runtime::Client& client, runtime::Executable& executable, const hlo::Module& module,
+           std::span<const Tensor> arguments, bool donate)
+      : executable_(executable), outputs_(executable.result_types().size()) {
+    for (const Tensor& tensor : arguments) buffers_.push_back(client.buffer_from_host(tensor));
+    for (const auto& buffer : buffers_) arguments_.push_back({.buffer = buffer.get()});
+    for (std::unique_ptr<runtime::Buffer>& output : outputs_)
+      results_.push_back({.device = &output});
+    if (!donate) return;
+    for (const auto& alias : module.aliases) {
+      arguments_[static_cast<size_t>(alias.parameter)].donate = true;
+      results_[static_cast<size_t>(alias.result)] = {};
+    }
+  }
 
-void take_steps(runtime::Executable& executable, std::span<const Tensor> arguments, int runs,
-                Figures& figures) {
+  double seconds_of_run(const runtime::ExecuteOptions& options = {}) {
+    const auto start = std::chrono::steady_clock::now();
+    executable_.execute(arguments_, results_, options).wait();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  runtime::Executable& executable_;
+  std::vector<std::unique_ptr<runtime::Buffer>> buffers_;
+  std::vector<std::unique_ptr<runtime::Buffer>> outputs_;
+  std::vector<runtime::Argument> arguments_;
+  std::vector<runtime::Result> results_;
+};
+
+void take_steps(Launcher& launcher, int runs, Figures& figures) {
   for (int i = 0; i <= runs; ++i) {
     std::vector<runtime::StepProfile> steps;
-    runtime::run(executable, arguments, {.profile = &steps});
+    launcher.seconds_of_run({.profile = &steps});
     if (i == 0) continue;  // caches fill
     figures.steps.resize(steps.size());
     for (size_t k = 0; k < steps.size(); ++k) {
@@ -100,26 +132,65 @@ void take_steps(runtime::Executable& executable, std::span<const Tensor> argumen
 Figures measure(const hlo::Module& module, const BenchOptions& options) {
   Figures figures;
   runtime::Client& client = backend(options.backend);
-  const std::vector<Tensor> arguments = random_arguments(module, options.seed);
-  auto executable = client.compile(module, {.num_threads = options.threads});
-  figures.stats = executable->stats();
-  seconds_of_run(*executable, arguments);
-  const double once = seconds_of_run(*executable, arguments);
-  const int runs = options.runs > 0
-                       ? options.runs
-                       : static_cast<int>(std::clamp(1 / std::max(once, 1e-9), double{kMinRuns},
-                                                     double{kMaxRuns}));
-  for (int i = 0; i < runs; ++i) figures.seconds.push_back(seconds_of_run(*executable, arguments));
+  const std::vector<Tensor> arguments = read_arguments(module, options.inputs, options.seed);
+  int runs = options.runs;
+  {
+    const auto executable = client.compile(module, {.num_threads = options.threads});
+    figures.stats = executable->stats();
+    Launcher launcher(client, *executable, module, arguments, options.donate);
+    launcher.seconds_of_run();
+    const double once = launcher.seconds_of_run();
+    if (runs == 0) {
+      runs = static_cast<int>(
+          std::clamp(1 / std::max(once, 1e-9), double{kMinRuns}, double{kMaxRuns}));
+    }
+    for (int i = 0; i < runs; ++i) figures.seconds.push_back(launcher.seconds_of_run());
+  }  // frees the memory, which the next one needs as much of
   std::ranges::sort(figures.seconds);
-  executable.reset();  // and its memory, which the next one needs as much of
   const auto profiled =
       client.compile(module, {.program = {.profile = true}, .num_threads = options.threads});
-  take_steps(*profiled, arguments, std::min(runs, 100), figures);
+  Launcher launcher(client, *profiled, module, arguments, options.donate);
+  take_steps(launcher, std::min(runs, 100), figures);
   const int cores = options.threads > 0 ? options.threads : profile::num_cores();
   figures.peak_dtype = limiting_dtype(module);
   figures.peak_flops = profile::measure_peak_flops(figures.peak_dtype, cores);
   figures.peak_bytes = profile::measure_triad_bandwidth(kTriadBytes, cores);
   return figures;
+}
+
+// How long a chunk of runs lasts, so that short programs are timed without the clock's own cost.
+constexpr double kChunkSeconds = 0.03;
+
+// Times runs for each line on standard input, a number of seconds, and prints the seconds of a run
+// of each chunk: other programs measure in between.
+void take_turns(const hlo::Module& module, const BenchOptions& options) {
+  runtime::Client& client = backend(options.backend);
+  const std::vector<Tensor> arguments = read_arguments(module, options.inputs, options.seed);
+  const auto executable = client.compile(module, {.num_threads = options.threads});
+  Launcher launcher(client, *executable, module, arguments, options.donate);
+  launcher.seconds_of_run();
+  const double once = launcher.seconds_of_run();
+  const auto runs = std::max<int64_t>(1, std::llround(kChunkSeconds / std::max(once, 1e-9)));
+  const auto print = [](const nlohmann::json& json) {
+    fmt::print("{}\n", json.dump());
+    std::fflush(stdout);
+  };
+  print({{"compile_seconds", executable->stats().compile_seconds},
+         {"temp_bytes", executable->stats().temp_bytes}});
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::optional<double> wanted = parse_number<double>(line);
+    if (!wanted || !(*wanted <= 3600)) {
+      throw invalid_argument("standard input, got \"{}\", expected seconds, at most 3600", line);
+    }
+    double left = *wanted;
+    std::vector<double> seconds;
+    for (; left > 0 || seconds.empty(); left -= seconds.back() * static_cast<double>(runs)) {
+      double sum = 0;
+      for (int64_t i = 0; i < runs; ++i) sum += launcher.seconds_of_run();
+      seconds.push_back(sum / static_cast<double>(runs));
+    }
+    print({{"seconds", seconds}});
+  }
 }
 
 std::string time_text(double seconds) {
@@ -207,9 +278,17 @@ void print_json(const Figures& f, const BenchOptions& options) {
 
 void run_bench(const BenchOptions& options) {
   backend(options.backend);  // a wrong name is told before a wrong file
+  check_inputs(options.inputs);
   const auto module = read_program(options.file);
   ensure_main(*module);
   remove_checks(*module);
+  if (options.donate && module->aliases.empty()) {
+    throw invalid_argument(
+        "{}: --donate, got no parameter that a result replaces, expected tf.aliasing_output on "
+        "one: jax.jit(step, donate_argnums=0) writes it",
+        options.file);
+  }
+  if (options.turns) return take_turns(*module, options);
   const Figures figures = measure(*module, options);
   options.json ? print_json(figures, options) : print_table(figures, options);
 }
@@ -229,8 +308,17 @@ void add_bench_command(CommandLine& line) {
   line.option("--threads", options->threads, "Threads per run; 0: chosen by the backend")
       .show_default()
       .not_negative();
-  line.option("--seed", options->seed, "Seed of the random inputs").show_default();
+  line.option("--input", options->inputs, "Value of a parameter of main")
+      .value_name("NUMBER=FILE.npy");
+  line.option("--seed", options->seed, "Seed of the parameters without --input").show_default();
+  line.flag("--donate", options->donate,
+            "Gives up the parameters that results replace, as a training step does: the next run "
+            "reads what this one has written");
   line.flag("--json", options->json, "Prints the figures as JSON");
+  line.flag(
+      "--turns", options->turns,
+      "Measures whenever standard input has a line, a number of seconds, and prints the seconds "
+      "of each run as JSON: for comparisons with other programs in turns");
   line.on_run([options] { run_bench(*options); });
 }
 
