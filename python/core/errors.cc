@@ -1,0 +1,25 @@
+// Errors of the library as exceptions of Python.
+#include "bindings.h"
+#include "systole/base/error.h"
+
+namespace systole::python {
+namespace {
+
+namespace nb = nanobind;
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    // tf.errors has a class for each code.
+    nb::object make = nb::module_::import_("systole_tpu.tensorflow.errors").attr("make_error");
+    nb::object made = make(static_cast<int>(error.code()), error.message().c_str());
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
+
+}  // namespace systole::python

@@ -1,0 +1,53 @@
+// The functions that are bound by lists, and how Python calls them.
+#include <map>
+
+#include "bindings.h"
+#include "functions.h"
+
+namespace systole::python {
+namespace {
+
+std::map<std::string, Function, std::less<>>& functions() {
+  static auto* all = new std::map<std::string, Function, std::less<>>();
+  return *all;
+}
+
+DType first_dtype(nb::dict values) {
+  for (auto [name, value] : values) {
+    const DType dtype = symbolic_dtype(value);
+    if (dtype != DType::invalid) return dtype;
+  }
+  return DType::invalid;
+}
+
+}  // namespace
+
+void add_function(Function function) { functions()[function.name] = std::move(function); }
+
+void bind_ops(nb::module_& m) {
+  define_math();
+  define_arrays();
+  define_nn();
+  define_layers();
+  define_images();
+  nb::class_<Function>(m, "Function")
+      .def_prop_ro("name", [](const Function& f) { return f.name; })
+      .def_prop_ro("arguments",
+                   [](const Function& f) {
+                     nb::list names;
+                     for (const std::string& name : f.arguments) names.append(name);
+                     return names;
+                   })
+      .def("__call__", [](const Function& f, nb::dict values) {
+        return building([&] { return f.call({f.name, values, first_dtype(values)}); });
+      });
+  m.def("functions", [] {
+    nb::dict all;
+    for (auto& [name, function] : functions()) {
+      all[name.c_str()] = nb::cast(&function, nb::rv_policy::reference);
+    }
+    return all;
+  });
+}
+
+}  // namespace systole::python

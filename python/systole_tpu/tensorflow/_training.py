@@ -1,0 +1,390 @@
+"""tf.train: optimizers and schedules (whose lists are C++'s), global steps, savers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from systole_tpu import _core
+
+from ._framework import GraphKeys, get_collection, get_default_graph, gradients, group, op
+from ._registry import NAMES, export
+from ._variables import get_variable, trainable_variables
+
+# -- Optimizers.
+
+
+@export("train.Optimizer")
+class Optimizer:
+    """The base of optimizers: minimize() is compute_gradients() and apply_gradients()."""
+
+    GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+
+    def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
+        self._name = name
+        self._use_locking = use_locking
+
+    def get_name(self) -> str:
+        return self._name
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = 1,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        name: Any = None,
+        grad_loss: Any = None,
+    ) -> Any:
+        """The operation that takes one step towards a smaller loss."""
+        grads_and_vars = self.compute_gradients(loss, var_list=var_list, grad_loss=grad_loss)
+        if all(g is None for g, _ in grads_and_vars):
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, "
+                f"between variables {[str(v) for _, v in grads_and_vars]} and loss {loss}."
+            )
+        return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = 1,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        """(gradient, variable) of each variable."""
+        variables = list(trainable_variables() if var_list is None else var_list)
+        if not variables:
+            raise ValueError("No variables to optimize.")
+        loss = loss() if callable(loss) else loss
+        return list(zip(gradients(loss, variables, None if grad_loss is None else [grad_loss]), variables, strict=True))
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Any = None) -> Any:
+        """The operation that updates the variables, for optimizers that define _apply_dense()."""
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        self._create_slots([v for _, v in pairs])
+        self._prepare()
+        updates = [self._apply_dense(g, v) for g, v in pairs]
+        updates = [self._finish(updates, name or self._name)]
+        if global_step is not None:
+            with NAMES["control_dependencies"](updates):
+                updates.append(global_step.assign_add(1))
+        return group(*updates, name=name or self._name)
+
+    def _create_slots(self, var_list: Any) -> None:
+        pass
+
+    def _prepare(self) -> None:
+        pass
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}: an optimizer defines apply_gradients() or _apply_dense()")
+
+    def _finish(self, update_ops: Any, name_scope: Any) -> Any:
+        return group(*update_ops, name=name_scope)
+
+    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        slots = self.__dict__.setdefault("_slots", {})
+        if (var, slot_name) not in slots:
+            slots[var, slot_name] = get_variable(
+                f"{var.op.name}/{op_name}", var.shape, var.dtype, NAMES["zeros_initializer"](), trainable=False
+            )
+        return slots[var, slot_name]
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        return self.__dict__.get("_slots", {}).get((var, name))
+
+    def get_slot_names(self) -> list[str]:
+        return sorted({name for _, name in self.__dict__.get("_slots", {})})
+
+    def variables(self) -> list[Any]:
+        return list(self.__dict__.get("_slots", {}).values())
+
+
+class _RuleOptimizer(Optimizer):
+    """An optimizer of C++."""
+
+    _made: Any
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = 1,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        loss = loss() if callable(loss) else loss
+        return self._made.compute_gradients(loss, [] if var_list is None else list(var_list), grad_loss)
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Any = None) -> Any:
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise ValueError("No variables provided.")
+        update = self._made.apply_gradients(pairs, global_step, name or "")
+        constrained = [v for g, v in pairs if g is not None and v.constraint is not None]
+        if not constrained:
+            return update
+        with NAMES["control_dependencies"]([update]):
+            return group(*[v.assign(v.constraint(v.read_value())) for v in constrained])
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        return self._made.slot(var, name)
+
+    def get_slot_names(self) -> list[str]:
+        return self._made.slot_names()
+
+    def variables(self) -> list[Any]:
+        return self._made.variables()
+
+
+# The arguments of TensorFlow's classes in its order, where C++ has others besides.
+_POSITIONS = {
+    "AdamOptimizer": ["learning_rate", "beta1", "beta2", "epsilon", "use_locking", "name"],
+    "AdagradOptimizer": ["learning_rate", "initial_accumulator_value", "use_locking", "name"],
+    "AdadeltaOptimizer": ["learning_rate", "rho", "epsilon", "use_locking", "name"],
+    "MomentumOptimizer": ["learning_rate", "momentum", "use_locking", "name", "use_nesterov"],
+    "RMSPropOptimizer": ["learning_rate", "decay", "momentum", "epsilon", "use_locking", "centered", "name"],
+    "GradientDescentOptimizer": ["learning_rate", "use_locking", "name"],
+    "FtrlOptimizer": [
+        "learning_rate", "learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
+        "l2_regularization_strength", "use_locking", "name", "accum_name", "linear_name",
+        "l2_shrinkage_regularization_strength",
+    ],
+}  # fmt: skip
+
+
+def _optimizer_class(name: str, doc: str, learning_rate: Any, arguments: Any) -> type[Optimizer]:
+    own = {argument: usual for argument, usual, _, _ in arguments}
+    required = [argument for argument, _, needed, _ in arguments if needed]
+    positions = _POSITIONS.get(
+        name, ["learning_rate", *required, *(a for a in own if a not in required), "use_locking", "name"]
+    )
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > len(positions):
+            raise TypeError(f"{name}() takes {len(positions)} arguments, got {len(args)}")
+        values = dict(zip(positions, args, strict=False))
+        for key, value in kwargs.items():
+            if key in values:
+                raise TypeError(f"{name}() got multiple values for argument '{key}'")
+            if key not in positions and key not in own:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}', expected {', '.join(positions)}")
+            values[key] = value
+        for argument in ["learning_rate"] * (learning_rate is None) + required:
+            if argument not in values:
+                raise TypeError(f"{name}() missing required argument '{argument}'")
+        Optimizer.__init__(self, values.get("use_locking", False), values.get("name", name.removesuffix("Optimizer")))
+        rate = values.get("learning_rate", learning_rate)
+        given = {k: v() if callable(v) else v for k, v in values.items() if k in own}
+        self._learning_rate = self._lr = rate
+        self._made = _core.make_optimizer(name, rate() if callable(rate) else rate, given)
+
+    return type(
+        name, (_RuleOptimizer,), {"__init__": __init__, "__doc__": doc, "__module__": "systole_tpu.tensorflow.train"}
+    )
+
+
+# Names that TensorFlow has for an optimizer of ours.
+_NAMES = {"RmsPropOptimizer": "RMSPropOptimizer", "AdamWOptimizer": "contrib.opt.AdamWOptimizer"}
+for _name, _doc, _rate, _arguments in _core.optimizers():
+    _name_of = _NAMES.get(_name, _name)
+    _class = _optimizer_class(_name, _doc, _rate, _arguments)
+    export(_name_of if "." in _name_of else f"train.{_name_of}", f"contrib.opt.{_name}")(_class)
+
+
+@export("contrib.tpu.CrossShardOptimizer", "tpu.CrossShardOptimizer")
+class CrossShardOptimizer(_RuleOptimizer):
+    """Averages gradients over the cores of a TPU, then applies another optimizer."""
+
+    def __init__(
+        self,
+        opt: Optimizer,
+        reduction: Any = "weighted_mean",
+        name: str = "CrossShardOptimizer",
+        group_assignment: Any = None,
+    ) -> None:
+        super().__init__(False, name)
+        if group_assignment is not None:
+            raise NotImplementedError("tf.contrib.tpu.CrossShardOptimizer: group_assignment, expected None")
+        self._opt = opt
+        self._made = _core.cross_shard_optimizer(getattr(opt, "_made", None), opt, reduction == "weighted_sum")
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        return self._opt.get_slot(var, name)
+
+    def get_slot_names(self) -> list[str]:
+        return self._opt.get_slot_names()
+
+    def variables(self) -> list[Any]:
+        return self._opt.variables()
+
+
+# -- Schedules.
+
+
+def _schedule(name: str, doc: str, arguments: Any) -> Any:
+    """tf.train.<name>(learning_rate, global_step, the other arguments, name)."""
+    own = [a[0] for a in arguments]
+    if own[0] == "learning_rate":
+        positions = ["learning_rate", "global_step", *own[1:], "name"]
+    else:  # piecewise_constant(x, boundaries, values)
+        positions = ["global_step", *own, "name"]
+
+    def schedule(*args: Any, **kwargs: Any) -> Any:
+        values = dict(zip(positions, args, strict=False))
+        values.update({"global_step" if k == "x" else k: v for k, v in kwargs.items()})
+        unknown = set(values) - set(positions)
+        if unknown:
+            raise TypeError(
+                f"{name}() got an unexpected keyword argument '{min(unknown)}', expected {', '.join(positions)}"
+            )
+        for argument, _, _, has_default, _ in arguments:
+            if argument not in values and not has_default:
+                raise TypeError(f"{name}() missing required argument '{argument}'")
+        if values.get("global_step") is None:
+            raise ValueError(f"global_step is required for {name}.")
+        return _core.schedule(name, values["global_step"], {k: v for k, v in values.items() if k in own})
+
+    schedule.__name__, schedule.__doc__ = name, doc
+    return schedule
+
+
+for _name, _doc, _arguments in _core.schedules():
+    export(f"train.{_name}")(_schedule(_name, _doc, _arguments))
+export("train.piecewise_constant_decay")(NAMES["train.piecewise_constant"])
+
+
+# -- Global steps.
+
+
+@export("train.get_global_step")
+def get_global_step(graph: Any = None) -> Any:
+    found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    return found[0] if found else None
+
+
+@export("train.get_or_create_global_step", "train.create_global_step", "contrib.framework.get_or_create_global_step")
+def get_or_create_global_step(graph: Any = None) -> Any:
+    return _core.get_or_create_global_step()
+
+
+@export("train.global_step")
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    return int(sess.run(global_step_tensor))
+
+
+# -- Savers.
+
+
+@export("train.Saver")
+class Saver:
+    """Writes and reads checkpoints, which TensorFlow reads and writes too."""
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: Any = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(var_list, dict):
+            raise NotImplementedError("tf.train.Saver: var_list, got a dict, expected a list of variables")
+        if var_list is None and not get_collection(GraphKeys.GLOBAL_VARIABLES):
+            raise ValueError("No variables to save")
+        self._core = _core.make_saver(
+            None if var_list is None else list(var_list), int(max_to_keep or 0), float(keep_checkpoint_every_n_hours)
+        )
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str,
+        global_step: Any = None,
+        latest_filename: Any = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        **kwargs: Any,
+    ) -> str:
+        """Writes a checkpoint and returns its prefix."""
+        if global_step is not None and not isinstance(global_step, int):
+            global_step = int(sess.run(global_step)) if hasattr(global_step, "_dims") else int(global_step)
+        path = os.fspath(save_path)
+        prefix = self._core.save(
+            sess._core, path if os.path.isabs(path) or "://" in path else os.path.abspath(path), global_step
+        )
+        return prefix if os.path.isabs(path) or "://" in path else path + prefix[len(os.path.abspath(path)) :]
+
+    def restore(self, sess: Any, save_path: str) -> None:
+        """Sets the variables from a checkpoint."""
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        self._core.restore(sess._core, os.fspath(save_path))
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        return self._core.last_checkpoints
+
+
+@export("train.latest_checkpoint")
+def latest_checkpoint(checkpoint_dir: str, latest_filename: Any = None) -> str | None:
+    return _core.latest_checkpoint(os.fspath(checkpoint_dir)) or None
+
+
+@export("train.checkpoint_exists")
+def checkpoint_exists(checkpoint_prefix: str) -> bool:
+    return os.path.exists(checkpoint_prefix + ".index")
+
+
+# -- Moving averages.
+
+
+@export("train.ExponentialMovingAverage")
+class ExponentialMovingAverage:
+    """Averages of variables that follow them: shadow = decay * shadow + (1 - decay) * variable."""
+
+    def __init__(
+        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._name = name
+        self._averages: dict[Any, Any] = {}
+
+    def apply(self, var_list: Any = None) -> Any:
+        decay = self._decay
+        if self._num_updates is not None:
+            steps = op("cast", self._num_updates, "float32")
+            decay = op("minimum", decay, (1.0 + steps) / (10.0 + steps))
+        updates = []
+        for variable in trainable_variables() if var_list is None else var_list:
+            if variable not in self._averages:
+                self._averages[variable] = NAMES["Variable"](
+                    variable.initial_value, trainable=False, name=f"{variable.op.name}/{self._name}"
+                )
+            average = self._averages[variable]
+            updates.append(average.assign_sub((1.0 - decay) * (average - variable)))
+        return group(*updates, name=self._name)
+
+    def average(self, var: Any) -> Any:
+        return self._averages.get(var)
+
+    def average_name(self, var: Any) -> str:
+        return f"{var.op.name}/{self._name}"
+
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
+        return {self.average_name(v): v for v in moving_avg_variables or trainable_variables()}
