@@ -1,0 +1,60 @@
+// What a TPU makes of a StableHLO program, by Systole's own models: what it would refuse, the
+// memory and the time of a core. Beside it, where it was asked, what Google's compiler says.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "systole/hlo/ir/module.h"
+#include "systole/tpu_check/compile.h"
+#include "systole/tpu_check/program_findings.h"
+
+namespace systole::tpu_check {
+
+// The memory and time of one core of a system.
+struct CoreEstimate {
+  std::string system;  // "v3-8"
+  int64_t bytes = 0;
+  int64_t limit = 0;
+  double seconds = 0;             // of a step without sums over cores; 0: not known
+  double all_reduce_seconds = 0;  // of its sums over the cores
+  bool fits() const { return bytes <= limit; }
+};
+
+struct ProgramReport {
+  std::vector<Finding> findings;
+  // Empty where the program has no static shapes or ops that Systole does not know; `unknown` says
+  // why.
+  std::vector<CoreEstimate> estimates;
+  std::string unknown;
+  double flops = 0;  // of products and convolutions, loops as often as they run
+  std::optional<CompileReport> compiled;
+
+  // Whether Google's compiler, or in its absence every estimate, takes the program.
+  bool ok() const;
+  // What Google's compiler says that the estimates do not.
+  std::vector<std::string> differences() const;
+  std::string to_string() const;
+  nlohmann::json to_json() const;
+};
+
+// Returns the bytes of the MLIR module in an artifact of jax.export (`exported.serialize()`);
+// `bytes` themselves if they are no such artifact.
+std::string_view program_in(std::string_view bytes);
+
+// Checks StableHLO, text or bytecode. `systems` are those to estimate for. Errors: those of reading
+// bytecode that is damaged.
+ProgramReport check_program(std::string_view program, const std::string& file,
+                            const std::vector<std::string>& systems);
+
+// An estimate for a program whose static shapes are known.
+CoreEstimate estimate(const hlo::Module& module, const std::string& system);
+
+// What a report of Google's compiler says that an estimate does not.
+std::vector<std::string> differences_of(const CoreEstimate& ours, const CompileReport& compiled);
+
+}  // namespace systole::tpu_check
