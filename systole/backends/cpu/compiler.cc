@@ -188,7 +188,9 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   program->kernels = std::move(emitted.kernels);
   program->thunks = std::move(emitted.thunks);
   program->stats.reference_steps = emitted.interpreted_thunks;
-  program->stats.flops = hlo::cost_of(optimized->entry()).operations();
+  const hlo::Cost cost = hlo::cost_of(optimized->entry());
+  program->stats.flops = cost.flops;
+  program->stats.transcendentals = cost.transcendentals;
   program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();
   program->text = hlo::print(*optimized);

@@ -249,6 +249,18 @@ TEST(CpuClient, RunsWhatItHasNoCodeForByItsReferenceValue) {
   EXPECT_EQ(testing::check(module, {{argument}}, {.ulps = 1}), "");
 }
 
+// As XLA's HloCostAnalysis counts them.
+TEST(CpuClient, CountsTranscendentalFunctionsApart) {
+  hlo::Module module;
+  hlo::Computation& main = module.add_function("main");
+  const Value x = main.add_parameter({DType::f32, {4, 8}});
+  hlo::Builder b(main);
+  main.set_results({b.add(b.unary(Opcode::exponential, b.multiply(x, x)), x)});
+  const auto executable = testing::client().compile(module);
+  EXPECT_EQ(executable->stats().flops, 2 * 32);
+  EXPECT_EQ(executable->stats().transcendentals, 32);
+}
+
 TEST(CpuClient, ProfilesEveryStep) {
   const auto module = testing::training_step({});
   const auto executable = testing::client().compile(*module, {.program = {.profile = true}});

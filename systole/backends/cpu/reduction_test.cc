@@ -60,6 +60,17 @@ TEST(Reduction, OfPredicates) {
   }
 }
 
+void fill_arg_max(hlo::Instruction& x) {
+  hlo::Computation& region = x.add_region();
+  const hlo::Value best = region.add_parameter({DType::f32, {}});
+  const hlo::Value best_at = region.add_parameter({DType::s32, {}});
+  const hlo::Value next = region.add_parameter({DType::f32, {}});
+  const hlo::Value next_at = region.add_parameter({DType::s32, {}});
+  hlo::Builder inner(region);
+  const hlo::Value keep = inner.compare(best, next, hlo::ComparisonDirection::ge);
+  region.set_results({inner.select(keep, best, next), inner.select(keep, best_at, next_at)});
+}
+
 // Where the greatest element is: two results at once, by a region of several instructions.
 TEST(Reduction, OfSeveralOperandsByAProgram) {
   RandomStream random(43);
@@ -71,19 +82,9 @@ TEST(Reduction, OfSeveralOperandsByAProgram) {
     const hlo::Value x = main.add_parameter({DType::f32, shape});
     const hlo::Value i = b.iota({DType::s32, shape}, axis);
     const hlo::Value lowest = b.scalar(DType::f32, -std::numeric_limits<double>::infinity());
-    hlo::Instruction* arg_max = b.op_with_regions(
-        Opcode::reduce, {x, i, lowest, b.scalar(DType::s32, 0)}, hlo::DimensionsAttrs{{axis}},
-        [](hlo::Instruction& r) {
-          hlo::Computation& region = r.add_region();
-          const hlo::Value best = region.add_parameter({DType::f32, {}});
-          const hlo::Value best_at = region.add_parameter({DType::s32, {}});
-          const hlo::Value next = region.add_parameter({DType::f32, {}});
-          const hlo::Value next_at = region.add_parameter({DType::s32, {}});
-          hlo::Builder inner(region);
-          const hlo::Value keep = inner.compare(best, next, hlo::ComparisonDirection::ge);
-          region.set_results(
-              {inner.select(keep, best, next), inner.select(keep, best_at, next_at)});
-        });
+    hlo::Instruction* arg_max =
+        b.op_with_regions(Opcode::reduce, {x, i, lowest, b.scalar(DType::s32, 0)},
+                          hlo::DimensionsAttrs{{axis}}, fill_arg_max);
     main.set_results({arg_max->result(0), arg_max->result(1)});
     EXPECT_EQ(testing::check(
                   module, std::vector{testing::random_tensor(random, {DType::f32, shape}, -9, 9)}),
@@ -126,6 +127,106 @@ TEST(Reduction, OfWindows) {
       }
     }
   }
+}
+
+hlo::WindowAttrs running(const Shape& shape, int axis, bool reverse) {
+  const auto rank = static_cast<size_t>(shape.rank());
+  hlo::WindowAttrs attrs = window(Dims(rank, 1), Dims(rank, 1), {rank, {0, 0}});
+  const int64_t length = shape[axis];
+  attrs.window_dimensions[static_cast<size_t>(axis)] = length;
+  attrs.padding[static_cast<size_t>(axis)] = {reverse ? 0 : length - 1, reverse ? length - 1 : 0};
+  return attrs;
+}
+
+// Along every axis: of neighbours side by side, of tiles that are full and not, of segments.
+TEST(Reduction, OfRunningWindows) {
+  RandomStream random(46);
+  const Shape shapes[] = {{3, 70, 2}, {2, 40, 17}, {5, 300}, {1100}, {2}, {1, 7}};
+  const std::pair<Opcode, DType> reducers[] = {
+      {Opcode::add, DType::bf16}, {Opcode::maximum, DType::f32}, {Opcode::multiply, DType::s32}};
+  for (const auto& [reducer, dtype] : reducers) {
+    for (const Shape& shape : shapes) {
+      for (int axis = 0; axis < shape.rank(); ++axis) {
+        for (const bool reverse : {false, true}) {
+          hlo::Module module;
+          hlo::Computation& main = module.add_function("main");
+          const hlo::Value x = main.add_parameter({dtype, shape});
+          hlo::Builder b(main);
+          const hlo::Value initial = b.scalar(dtype, reducer == Opcode::multiply ? 1 : 0);
+          hlo::Instruction* sums = b.op_with_regions(
+              Opcode::reduce_window, {x, initial}, running(shape, axis, reverse),
+              [&](hlo::Instruction& r) { hlo::fill_reducer(r.add_region(), reducer, dtype); });
+          main.set_results({sums->result(0)});
+          const Tensor values = testing::random_tensor(random, {dtype, shape}, -2, 2);
+          EXPECT_EQ(testing::check(module, std::vector{values}, {.ulps = 1, .of_largest = 1e-6}),
+                    "")
+              << testing::words(dtype, shape, axis, reverse, reducer);
+        }
+      }
+    }
+  }
+}
+
+// Which of two is greater, and where: two results, and an order that counts.
+TEST(Reduction, OfRunningWindowsByAProgram) {
+  RandomStream random(47);
+  for (const Shape& shape : {Shape{1100}, Shape{9, 20, 3}, Shape{30, 20}}) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      for (const bool reverse : {false, true}) {
+        hlo::Module module;
+        hlo::Computation& main = module.add_function("main");
+        hlo::Builder b(main);
+        const hlo::Value x = main.add_parameter({DType::f32, shape});
+        const hlo::Value i = b.iota({DType::s32, shape}, axis);
+        const hlo::Value lowest = b.scalar(DType::f32, -std::numeric_limits<double>::infinity());
+        hlo::Instruction* best =
+            b.op_with_regions(Opcode::reduce_window, {x, i, lowest, b.scalar(DType::s32, -1)},
+                              running(shape, axis, reverse), fill_arg_max);
+        main.set_results({best->result(0), best->result(1)});
+        const Tensor values = testing::random_tensor(random, {DType::s32, shape}, -9, 9);
+        EXPECT_EQ(testing::check(module, std::vector{values.cast(DType::f32)}), "")
+            << testing::words(shape, axis, reverse);
+      }
+    }
+  }
+}
+
+// Windows that are no running sums, though nearly: of a sum that does not start with 0, shorter or
+// longer, dilated, with strides, along two axes.
+TEST(Reduction, OfWindowsThatNearlyRun) {
+  RandomStream random(48);
+  const hlo::WindowAttrs windows[] = {
+      window({40}, {1}, {{39, 0}}),      window({39}, {1}, {{38, 0}}),
+      window({41}, {1}, {{40, 0}}),      window({40}, {1}, {{38, 1}}),
+      window({40}, {1}, {{39, -1}}),     window({40}, {2}, {{39, 0}}),
+      window({79}, {1}, {{78, 0}}, {2}), window({40}, {1}, {{78, 0}}, {}, {2}),
+  };
+  for (const auto& attrs : windows) {
+    for (const double initial : {0, 3}) {
+      const std::vector<Tensor> operands = {
+          testing::random_tensor(random, {DType::s32, {40}}, -9, 9),
+          Tensor::full(DType::s32, {}, initial)};
+      EXPECT_EQ(testing::check({.opcode = Opcode::reduce_window,
+                                .operands = operands,
+                                .attrs = attrs,
+                                .fill_regions =
+                                    [&](hlo::Instruction& x) {
+                                      hlo::fill_reducer(x.add_region(), Opcode::add, DType::s32);
+                                    }}),
+                "")
+          << testing::words(attrs.window_dimensions[0], attrs.padding[0].first);
+    }
+  }
+  const std::vector<Tensor> operands = {testing::random_tensor(random, {DType::s32, {7, 9}}, -9, 9),
+                                        Tensor::full(DType::s32, {}, 0)};
+  EXPECT_EQ(testing::check({.opcode = Opcode::reduce_window,
+                            .operands = operands,
+                            .attrs = window({7, 9}, {1, 1}, {{6, 0}, {0, 8}}),
+                            .fill_regions =
+                                [&](hlo::Instruction& x) {
+                                  hlo::fill_reducer(x.add_region(), Opcode::add, DType::s32);
+                                }}),
+            "");
 }
 
 TEST(Reduction, SelectsAndScatters) {

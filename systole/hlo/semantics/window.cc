@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "systole/base/convert.h"
+#include "systole/hlo/ir/builder.h"
+
 namespace systole::hlo {
 namespace {
 
@@ -16,6 +19,33 @@ Wide padded_size(int64_t size, const WindowAxis& axis) {
 // The step along an axis. The product may overflow if only one position is used.
 int64_t step(int64_t stride, int64_t factor, int64_t extent) {
   return extent > 1 ? stride * factor : 0;
+}
+
+// Whether taking `initial` in several times is as good as once.
+bool is_neutral(const Computation& region, const Tensor* initial) {
+  const std::optional<Opcode> reducer = match_reducer(region);
+  if (!reducer) return true;
+  const bool is_sum = *reducer == Opcode::add || *reducer == Opcode::xor_;
+  if (!is_sum && *reducer != Opcode::multiply) return true;  // maximum, minimum, and, or
+  if (initial == nullptr || region.parameter(0).type().is_quantized()) return false;
+  return initial->cast(DType::c128).data<std::complex<double>>()[0] == (is_sum ? 0.0 : 1.0);
+}
+
+std::optional<RunningWindow> running_if_neutral(const Instruction& x, const Tensor* initial) {
+  const Shape& shape = x.operand(0).shape();
+  const std::vector<WindowAxis> axes = window_axes(x.attrs<WindowAttrs>());
+  if (x.shape() != shape) return std::nullopt;
+  std::optional<RunningWindow> running;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const WindowAxis& axis = axes[static_cast<size_t>(d)];
+    if (axis.stride != 1 || axis.base_dilation != 1) return std::nullopt;
+    if (axis.size == 1 && axis.padding_low == 0) continue;  // (as many windows as elements)
+    const bool reverse = axis.padding_low == 0;
+    if (running || axis.dilation != 1 || axis.size < shape[d]) return std::nullopt;
+    if ((reverse ? axis.padding_high : axis.padding_low) != axis.size - 1) return std::nullopt;
+    running = {.axis = d, .reverse = reverse};
+  }
+  return is_neutral(x.region(), initial) ? running : std::nullopt;
 }
 
 bool changes_nothing(const WindowAxis& axis) {
@@ -51,6 +81,16 @@ int64_t num_windows(Opcode opcode, int64_t size, const WindowAxis& axis) {
   check_dim(opcode, "size of the padded operand", std::max<Wide>(padded, 0));
   if (padded <= 0 || window > padded) return 0;
   return static_cast<int64_t>((padded - window) / axis.stride + 1);
+}
+
+std::optional<RunningWindow> running_window(const Instruction& x, const Tensor& initial) {
+  return running_if_neutral(x, &initial);
+}
+
+std::optional<RunningWindow> running_window(const Instruction& x) {
+  const Value initial = x.operand(x.num_results());
+  const bool known = initial.def->is(Opcode::constant);
+  return running_if_neutral(x, known ? &initial.def->attrs<ConstantAttrs>().value : nullptr);
 }
 
 Tensor pad(const Tensor& operand, const Tensor& value, std::span<const int64_t> low,

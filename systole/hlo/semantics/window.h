@@ -1,6 +1,8 @@
 // Sliding windows: reduce_window, select_and_scatter and convolution.
 #pragma once
 
+#include <optional>
+
 #include "systole/hlo/semantics/checks.h"
 #include "systole/hlo/semantics/index.h"
 
@@ -27,6 +29,20 @@ std::vector<WindowAxis> window_axes(const WindowAttrs& attrs);
 // Returns the number of windows along an axis with `size` elements. REQUIRES: positive strides and
 // dilations. Errors: INVALID_ARGUMENT if a value does not fit in 63 bits.
 int64_t num_windows(Opcode opcode, int64_t size, const WindowAxis& axis);
+
+// Windows that begin with the first element and grow by one each, or shrink by one each and end
+// with the last: running sums, forward or in reverse. There are as many windows as elements.
+struct RunningWindow {
+  int axis;
+  bool reverse;
+};
+// Returns how the windows of the reduce_window run, if they do and its initial values may be taken
+// in once for all padding: they are neutral. (For regions that are no known operation they are,
+// says the specification.)
+std::optional<RunningWindow> running_window(const Instruction& reduce_window,
+                                            const Tensor& initial);
+// The same before the program runs: only a constant is known to be neutral.
+std::optional<RunningWindow> running_window(const Instruction& reduce_window);
 
 // Returns the operand dilated and padded with `value`.
 Tensor pad_for_windows(const Tensor& operand, const Tensor& value,

@@ -8,6 +8,7 @@
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
+#include "systole/runtime/tpu_tiles.h"
 #include "systole/tracing/recording.h"
 
 namespace systole::cpu {
@@ -53,17 +54,21 @@ std::string category_of(const Instruction& x) {
   return std::string(to_string(x.opcode()));
 }
 
-double up_to(int64_t size, int64_t multiple) {
-  return static_cast<double>((size + multiple - 1) / multiple * multiple);
+// The operations of a TPU's matrix unit, whose tiles its operands fill.
+double padded_flops(const hlo::ProductSize& p) {
+  const int64_t inner = runtime::round_up(p.inner, runtime::kTpuLanes);
+  const int64_t columns = runtime::round_up(p.columns, runtime::kTpuLanes);
+  return 2 * static_cast<double>(p.count) *
+         static_cast<double>(runtime::round_up(p.rows, runtime::kTpuSublanes)) *
+         static_cast<double>(inner) * static_cast<double>(columns) /
+         static_cast<double>(p.dilation);
 }
 
 void add_products(const Instruction& x, tracing::Op& op) {
   each_inside(x, [&](const Instruction& inner) {
     const auto p = hlo::product_size(inner);
     if (!p) return;
-    op.padded_flops += 2 * static_cast<double>(p->count) * up_to(p->rows, 8) *
-                       up_to(p->inner, 128) * up_to(p->columns, 128) /
-                       static_cast<double>(p->dilation);
+    op.padded_flops += padded_flops(*p);
     op.rows = std::max(op.rows, static_cast<double>(p->rows));
   });
 }
@@ -115,7 +120,7 @@ tracing::Op op_of(const Instruction& x, size_t number, bool interpreted) {
                  .expression = thunk_expression(x),
                  .scope = x.metadata().name,
                  .source = x.metadata().where.to_string(),
-                 .flops = cost.operations(),
+                 .flops = cost.flops,
                  .bytes = cost.bytes(),
                  .interpreted = interpreted};
   for (const TensorType& type : x.results()) op.shapes.push_back(type.to_string());

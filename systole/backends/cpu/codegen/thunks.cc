@@ -115,7 +115,7 @@ void emit_noted_thunks(FunctionEmitter& f, std::span<Instruction* const> thunks,
     const hlo::Cost cost = has_programs(*x) ? hlo::Cost() : hlo::cost_of(*x);
     f.note_thunk({.step = thunk_name(*x),
                   .interpreted = code == emit_reference,
-                  .flops = cost.operations(),
+                  .flops = cost.flops,
                   .bytes = cost.bytes()});
   }
 }

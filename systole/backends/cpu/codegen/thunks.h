@@ -34,6 +34,8 @@ void emit_pad(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_transpose(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_dynamic_update_slice(FunctionEmitter& f, const hlo::Instruction& x);
 void emit_reduce_window(FunctionEmitter& f, const hlo::Instruction& x);  // window.cc
+// Emits a reduce_window whose windows run (hlo::running_window), and returns whether it is one.
+bool emit_running_window(FunctionEmitter& f, const hlo::Instruction& x);  // running_window.cc
 void emit_select_and_scatter(FunctionEmitter& f, const hlo::Instruction& x);
 int64_t select_and_scatter_scratch_bytes(const hlo::Instruction& x);
 void emit_scatter(FunctionEmitter& f, const hlo::Instruction& x);  // scatter.cc

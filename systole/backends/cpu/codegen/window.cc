@@ -59,7 +59,7 @@ void store_results(Elements& e, const Instruction& x, const std::vector<Slice>& 
 }  // namespace
 
 void emit_reduce_window(FunctionEmitter& f, const Instruction& x) {
-  if (x.shape().num_elements() == 0) return;
+  if (x.shape().num_elements() == 0 || emit_running_window(f, x)) return;
   const Thunk thunk(x);
   const auto& attrs = x.attrs<hlo::WindowAttrs>();
   const Shape& operand = x.operand(0).shape();

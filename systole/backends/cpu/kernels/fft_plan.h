@@ -7,6 +7,17 @@
 
 namespace systole::cpu {
 
+// The real and the imaginary parts of many numbers.
+template <class T>
+struct FftParts {
+  T* re;
+  T* im;
+};
+
+// What to allocate for this many elements: arrays that follow each other do not begin at the same
+// place of a cache, in which powers of two would collide.
+constexpr int64_t fft_size(int64_t elements) { return (elements + 15) / 16 * 16 + 80; }
+
 // The transform of lines of `length` elements, X[k] = sum over j of x[j] exp(-2 pi i j k / length).
 // Lengths whose prime factors are small take Stockham's algorithm (each pass splits off a factor
 // and leaves the result in order), others Bluestein's (a convolution of a length that is a power of
@@ -19,20 +30,22 @@ class FftPlan {
   FftPlan(FftPlan&&) noexcept;
   FftPlan& operator=(FftPlan&&) noexcept;
 
+  // Whether lines of this length take Stockham's algorithm.
+  static bool has_small_factors(int64_t length);
+
   int64_t length() const { return length_; }
-  // Elements that run() needs in `work` for one line.
-  int64_t work_per_line() const;
+  // Elements that run() needs in `work`.
+  int64_t work_size(int64_t lines) const;
   // Transforms `lines` lines: element j of line l is re[j * lines + l] + i im[j * lines + l].
-  // `work` has lines * work_per_line() elements. (The inverse is the same with re and im exchanged,
-  // divided by the length.)
-  void run(T* re, T* im, T* work, int64_t lines) const;
+  // Returns where the result lies: in `data` or in `work`. (The inverse is the same with re and im
+  // exchanged, divided by the length.)
+  FftParts<T> run(FftParts<T> data, T* work, int64_t lines) const;
 
  private:
   struct Pass;
   struct Convolution;
 
-  void run_passes(T* re, T* im, T* work, int64_t lines) const;
-  void run_convolution(T* re, T* im, T* work, int64_t lines) const;
+  FftParts<T> run_convolution(FftParts<T> data, T* work, int64_t lines) const;
 
   int64_t length_;
   std::vector<Pass> passes_;
