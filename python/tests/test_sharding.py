@@ -12,6 +12,7 @@ import pytest
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
+from jax.experimental.shard_alike import shard_alike  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
@@ -219,3 +220,56 @@ def test_training(mesh: Mesh, specs: str) -> None:
     for name, value in expected.items():
         near(params[name], value, 1e-6)
         assert params[name].sharding.is_equivalent_to(shardings[name], value.ndim)
+
+
+# -- Sums that are not added up (`unreduced` axes of a PartitionSpec)
+
+
+@pytest.fixture
+def explicit() -> Any:
+    """A mesh whose axes are parts of types."""
+    kinds = (jax.sharding.AxisType.Explicit,) * 2
+    with jax.set_mesh(jax.make_mesh((2, 4), ("x", "y"), kinds)):
+        yield
+
+
+def test_terms_and_back(explicit: Any) -> None:
+    whole = P("y", "x")
+    a = jax.device_put(X, whole)
+    for axes in ({"x"}, {"y"}, {"x", "y"}):
+        left = [None if name in axes or isinstance(name, tuple) else name for name in whole]
+        terms = jax.sharding.reshard(a, P(*left, unreduced=axes))
+        near(jax.sharding.reshard(terms, whole), X)
+
+
+# -- What programs and their results are
+
+
+def test_reversed_axes_stay_split(mesh: Mesh) -> None:
+    a = jax.device_put(X, NamedSharding(mesh, P("y", "x")))
+    for got, expected in ((a[::-1], X[::-1]), (jnp.flip(a), X[::-1, ::-1])):
+        near(got, expected)
+        assert got.sharding.is_equivalent_to(a.sharding, 2)
+
+
+def test_groups_are_split_alike(mesh: Mesh) -> None:
+    rows = NamedSharding(mesh, P("x"))
+    f = jax.jit(lambda a: shard_alike(a, jnp.arange(64.0).reshape(8, 8))[1])
+    assert f(jax.device_put(X, rows)).sharding.is_equivalent_to(rows, 2)
+
+
+def test_axes_without_elements(mesh: Mesh) -> None:
+    columns = P(None, "y")
+    a = jax.device_put(X, NamedSharding(mesh, columns))
+    nothing = jax.shard_map(lambda a: a[:, 5:], mesh=mesh, in_specs=columns, out_specs=columns)
+    assert jax.jit(nothing)(a).shape == (8, 0)
+    assert jax.jit(lambda a: a[:, 9:])(a).shape == (8, 0)
+
+
+def test_donors_without_use_stay(mesh: Mesh) -> None:
+    rows = NamedSharding(mesh, P("x"))
+    a = jax.device_put(X, rows)
+    jax.jit(lambda a: a @ jnp.ones((8, 16), jnp.float32), donate_argnums=0)(a)
+    assert not a.is_deleted()
+    jax.jit(lambda a: a + 1, donate_argnums=0)(a)
+    assert a.is_deleted()

@@ -1,5 +1,7 @@
 #include "systole/hlo/testing/partitioned.h"
 
+#include <fmt/ranges.h>
+
 #include "systole/hlo/passes/partition/partition.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/index.h"
@@ -53,7 +55,7 @@ std::string mesh_of(int num_devices) {
                      num_devices >= 4 ? 2 : 1);
 }
 
-std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes) {
+std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes, bool may_be_sum) {
   std::vector<std::string> axes = {"\"x\"", "\"y\"", "\"z\""};
   std::string text;
   for (int64_t size : sizes) {
@@ -67,7 +69,9 @@ std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes
     if (random.next_below(2) == 0) dim += dim.empty() ? "?" : ", ?";
     text += (text.empty() ? "{" : ", {") + dim + "}";
   }
-  return "#sdy.sharding<@mesh, [" + text + "]>";
+  text = "#sdy.sharding<@mesh, [" + text + "]";
+  const bool is_sum = may_be_sum && !axes.empty() && random.next_below(3) == 0;
+  return text + (is_sum ? fmt::format(", unreduced={{{}}}>", fmt::join(axes, ", ")) : ">");
 }
 
 std::string partition_difference(const Module& module, int num_devices, uint64_t seed,

@@ -16,7 +16,9 @@ namespace systole::hlo::testing {
 std::string mesh_of(int num_devices);
 
 // A random sharding on `@mesh` for an array of these sizes; axes of the mesh split only even sizes.
-std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes);
+// The array may be a sum that is not added up, if `may_be_sum`.
+std::string random_sharding(RandomStream& random, std::span<const int64_t> sizes,
+                            bool may_be_sum = false);
 
 // Partitions a program and runs it with random arguments. Returns "" if each device has its part of
 // what `whole` computes, by default the program itself, which one device can run if it has no

@@ -27,8 +27,26 @@ bool is_spread(const Mesh& mesh) { return mesh.num_devices() > 1; }
 
 }  // namespace
 
+Atoms common(const Atoms& a, const Atoms& b) { return without(a, without(a, b)); }
+
+Atoms without(const Atoms& a, const Atoms& b) {
+  Atoms result;
+  for (const int atom : a) {
+    if (std::ranges::find(b, atom) == b.end()) result.push_back(atom);
+  }
+  return result;
+}
+
+Atoms united(const Atoms& a, const Atoms& b) {
+  Atoms result = without(b, a);
+  result.insert(result.end(), a.begin(), a.end());
+  std::ranges::sort(result);
+  return result;
+}
+
 bool Layout::is_replicated() const {
-  return std::ranges::all_of(dims, [](const Atoms& atoms) { return atoms.empty(); });
+  return unreduced.empty() &&
+         std::ranges::all_of(dims, [](const Atoms& atoms) { return atoms.empty(); });
 }
 
 Grid::Grid(int64_t num_devices, std::span<const Sharding> shardings) : num_devices_(num_devices) {
@@ -102,6 +120,7 @@ bool Grid::fit(std::span<const Sharding> shardings) {
     for (const MeshAxis& axis : mesh.axes) cut({.name = axis.name});
     for (const DimSharding& dim : sharding.dims) std::ranges::for_each(dim.axes, cut);
     std::ranges::for_each(sharding.replicated, cut);
+    std::ranges::for_each(sharding.unreduced, cut);
   }
   atoms_.clear();
   for (auto high = cuts.rbegin(); std::next(high) != cuts.rend(); ++high) {
@@ -173,33 +192,40 @@ Layout Grid::layout_of(const Sharding& sharding) const {
       atoms.insert(atoms.end(), more.begin(), more.end());
     }
   }
+  for (const AxisRef& axis : sharding.unreduced) {
+    layout.unreduced = united(layout.unreduced, atoms_of(sharding.mesh, axis));
+  }
   return layout;
+}
+
+std::vector<AxisRef> Grid::axes_of(const Atoms& atoms) const {
+  std::vector<AxisRef> axes;
+  for (const int atom : atoms) {
+    for (const MeshAxis& axis : mesh_.axes) {
+      const Atoms whole = atoms_of(mesh_, {.name = axis.name});
+      const auto found = std::ranges::find(whole, atom);
+      if (found == whole.end()) continue;
+      const int64_t before = size(Atoms(whole.begin(), found));
+      if (!axes.empty() && axes.back().name == axis.name &&
+          axes.back().pre_size * axes.back().size == before) {
+        axes.back().size *= size(atom);
+      } else {
+        axes.push_back({axis.name, before, size(atom)});
+      }
+    }
+  }
+  for (AxisRef& axis : axes) {
+    if (axis.pre_size == 1 && axis.size == mesh_.find(axis.name)->size) axis.size = 0;
+  }
+  return axes;
 }
 
 Sharding Grid::sharding_of(const Layout& layout) const {
   Sharding sharding = replicated_sharding(static_cast<int>(layout.dims.size()));
   sharding.mesh = mesh_;
   sharding.mesh_name = mesh_name_;
-  for (size_t d = 0; d < layout.dims.size(); ++d) {
-    std::vector<AxisRef>& axes = sharding.dims[d].axes;
-    for (const int atom : layout.dims[d]) {
-      for (const MeshAxis& axis : mesh_.axes) {
-        const Atoms whole = atoms_of(mesh_, {.name = axis.name});
-        const auto found = std::ranges::find(whole, atom);
-        if (found == whole.end()) continue;
-        const int64_t before = size(Atoms(whole.begin(), found));
-        if (!axes.empty() && axes.back().name == axis.name &&
-            axes.back().pre_size * axes.back().size == before) {
-          axes.back().size *= size(atom);
-        } else {
-          axes.push_back({axis.name, before, size(atom)});
-        }
-      }
-    }
-    for (AxisRef& axis : axes) {
-      if (axis.pre_size == 1 && axis.size == mesh_.find(axis.name)->size) axis.size = 0;
-    }
-  }
+  for (size_t d = 0; d < layout.dims.size(); ++d) sharding.dims[d].axes = axes_of(layout.dims[d]);
+  sharding.unreduced = axes_of(layout.unreduced);
   return sharding;
 }
 

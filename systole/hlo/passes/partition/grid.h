@@ -12,9 +12,17 @@ namespace systole::hlo::spmd {
 
 // Axes of the grid, major to minor. Each has a prime number of devices.
 using Atoms = std::vector<int>;
-// The axes of the grid along which each axis of an array is split.
+// Returns the atoms of `a` that `b` has, or has not, in the order of `a`.
+Atoms common(const Atoms& a, const Atoms& b);
+Atoms without(const Atoms& a, const Atoms& b);
+// Returns the atoms of both, ascending.
+Atoms united(const Atoms& a, const Atoms& b);
+
+// The axes of the grid along which each axis of an array is split, and those over which the array
+// is a sum that is not added up: each device has a term.
 struct Layout {
   std::vector<Atoms> dims;
+  Atoms unreduced;  // ascending
   bool is_replicated() const;
   friend bool operator==(const Layout&, const Layout&) = default;
 };
@@ -40,7 +48,9 @@ class Grid {
   Atoms atoms_of(const Mesh& mesh, const AxisRef& axis) const;
   // Returns the sharding that means `layout`, in axes of the first mesh of which the grid was made.
   Sharding sharding_of(const Layout& layout) const;
-  Layout replicated(int rank) const { return {std::vector<Atoms>(static_cast<size_t>(rank))}; }
+  Layout replicated(int rank) const {
+    return {.dims = std::vector<Atoms>(static_cast<size_t>(rank)), .unreduced = {}};
+  }
 
  private:
   struct Atom {
@@ -48,6 +58,8 @@ class Grid {
     int64_t stride;  // of places
   };
   bool fit(std::span<const Sharding> shardings);
+  // Returns the atoms as axes of the first mesh, and parts of them.
+  std::vector<AxisRef> axes_of(const Atoms& atoms) const;
   // Returns the stride of each axis in places. Returns false if the mesh orders them otherwise.
   bool strides_of(const Mesh& mesh, std::vector<int64_t>& strides) const;
 

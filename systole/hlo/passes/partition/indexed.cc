@@ -86,7 +86,8 @@ ShardingRule shard_scatter(const Instruction& x) {
     }
   };
   const std::optional<Opcode> reducer = inputs == 1 ? match_reducer(x.region()) : std::nullopt;
-  const bool adds = reducer == Opcode::add && x.dtype() == x.operand(2).dtype();
+  const bool adds = reducer == Opcode::add && x.dtype() == x.operand(2).dtype() &&
+                    x.dtype() != DType::f8e8m0fnu;  // which has no 0
   const Dims update_batch = other_axes(updates.rank(), attrs.update_window_dims);
   const Dims index_batch = batch_axes(indices, attrs.index_vector_dim);
   for (size_t i = 0; i < index_batch.size(); ++i) {

@@ -1,5 +1,11 @@
-// What only manual computations have, and the custom calls around them. Collective ops in them meet
-// devices along manual axes, or all devices with equal parts along the others.
+// What only manual computations have, and custom calls: those that place values, and calls of
+// targets. Collective ops in manual computations meet devices along manual axes, or all devices
+// with equal parts along the others.
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
 #include "systole/base/error.h"
 #include "systole/hlo/ir/placement.h"
 #include "systole/hlo/passes/partition/partitioner.h"
@@ -33,13 +39,16 @@ std::vector<Value> write_shape_change(Partitioner& p, Instruction& x) {
   for (int i = 0; i < x.num_results(); ++i) {
     const Layout& manual = p.placements().manual_parts(x)[i];
     Layout wanted = p.layout_of(x.result(i));
+    wanted.unreduced = to_local ? united(wanted.unreduced, manual.unreduced)
+                                : without(wanted.unreduced, manual.unreduced);
     for (size_t d = 0; d < wanted.dims.size(); ++d) {
       Atoms& atoms = wanted.dims[d];
       const auto count = static_cast<int64_t>(manual.dims[d].size());
       if (to_local) {
         atoms.insert(atoms.begin(), manual.dims[d].begin(), manual.dims[d].end());
       } else {
-        atoms.erase(atoms.begin(), atoms.begin() + count);
+        // An axis without elements is not split at all.
+        atoms.erase(atoms.begin(), atoms.begin() + std::min(count, std::ssize(atoms)));
       }
     }
     results.push_back(p.at(x.operand(i), wanted));
@@ -81,6 +90,173 @@ std::vector<Value> write_custom_call(Partitioner& p, Instruction& x) {
   return results;
 }
 
+// The text of Shardy's rule of an op: `<([i, jk], [k])->([i]) {i=4, j=2, k=8} reduction={k}>`.
+class RuleText {
+ public:
+  explicit RuleText(std::string_view text) : text_(text), left_(text) {}
+
+  // Returns the factors that operands have and all results: a device may call the target for a part
+  // of them.
+  ShardingRule read(const Instruction& x) {
+    expect("#sdy.op_sharding_rule<");
+    const std::vector<Axes> operands = read_tensors();
+    expect("->");
+    const std::vector<Axes> results = read_tensors();
+    read_sizes();
+    const std::set<std::string, std::less<>> whole = read_kinds();
+    ShardingRule rule = empty_rule(x);
+    check_rank(operands, rule.operands);
+    check_rank(results, rule.results);
+    for (const auto& [name, size] : sizes_) {
+      const bool passes = !whole.contains(name) && has(operands, name, 1) &&
+                          has(results, name, results.size()) && !results.empty();
+      if (!passes) continue;
+      places_[name] = static_cast<int>(rule.factors.size());
+      rule.factors.push_back({size});
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      place(operands[i], x.operand(static_cast<int>(i)).shape(), rule.operands[i]);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      place(results[i], x.results()[i].shape, rule.results[i]);
+    }
+    return rule;
+  }
+
+ private:
+  using Dim = std::vector<std::string>;  // names of factors
+  using Axes = std::vector<Dim>;         // of an operand or result
+
+  Error malformed(std::string_view expected) const {
+    return invalid_argument("sdy.sharding_rule: got '{}', expected {}", text_, expected);
+  }
+
+  bool accept(std::string_view token) {
+    while (left_.starts_with(' ')) left_.remove_prefix(1);
+    if (!left_.starts_with(token)) return false;
+    left_.remove_prefix(token.size());
+    return true;
+  }
+
+  void expect(std::string_view token) {
+    if (!accept(token)) throw malformed(fmt::format("'{}' before '{}'", token, left_));
+  }
+
+  int64_t read_number() {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), number);
+    if (error != std::errc()) throw malformed(fmt::format("a number before '{}'", left_));
+    left_.remove_prefix(static_cast<size_t>(end - left_.data()));
+    return number;
+  }
+
+  bool at_name() {
+    accept("");
+    return !left_.empty() && left_[0] >= 'a' && left_[0] <= 'z';
+  }
+
+  // A letter, or z_1, z_2...
+  std::string read_name() {
+    if (!at_name()) throw malformed(fmt::format("a factor before '{}'", left_));
+    std::string name(1, left_[0]);
+    left_.remove_prefix(1);
+    if (left_.starts_with('_')) {
+      left_.remove_prefix(1);
+      name += fmt::format("_{}", read_number());
+    }
+    return name;
+  }
+
+  template <class Read>
+  void read_list(std::string_view open, std::string_view close, const Read& read) {
+    expect(open);
+    if (accept(close)) return;
+    do read();
+    while (accept(","));
+    expect(close);
+  }
+
+  std::vector<Axes> read_tensors() {
+    std::vector<Axes> tensors;
+    read_list("(", ")", [&] {
+      Axes& axes = tensors.emplace_back();
+      read_list("[", "]", [&] {
+        Dim& dim = axes.emplace_back();
+        while (at_name()) dim.push_back(read_name());
+      });
+    });
+    return tensors;
+  }
+
+  void read_sizes() {
+    read_list("{", "}", [&] {
+      const std::string name = read_name();
+      expect("=");
+      sizes_[name] = read_number();
+    });
+  }
+
+  // Returns the factors that must not be split. (Of sums over parts nobody knows the op.)
+  std::set<std::string, std::less<>> read_kinds() {
+    std::set<std::string, std::less<>> names;
+    while (!accept(">")) {
+      if (accept(",")) continue;
+      if (accept("custom")) continue;
+      const bool known = accept("reduction") || accept("need_replication") ||
+                         accept("permutation") || accept("blocked_propagation");
+      if (!known) throw malformed(fmt::format("a kind of factors before '{}'", left_));
+      expect("=");
+      read_list("{", "}", [&] { names.insert(read_name()); });
+    }
+    return names;
+  }
+
+  void check_rank(const std::vector<Axes>& tensors, const std::vector<TensorFactors>& rule) {
+    const bool fits = std::ranges::equal(
+        tensors, rule, [](const Axes& a, const TensorFactors& b) { return a.size() == b.size(); });
+    if (!fits) throw malformed("the axes of the operands and results");
+  }
+
+  // Whether at least `count` tensors have the factor.
+  static bool has(const std::vector<Axes>& tensors, const std::string& name, size_t count) {
+    const auto with = std::ranges::count_if(tensors, [&](const Axes& axes) {
+      return std::ranges::any_of(
+          axes, [&](const Dim& dim) { return std::ranges::find(dim, name) != dim.end(); });
+    });
+    return static_cast<size_t>(with) >= count;
+  }
+
+  // An axis of which some factor must be whole is whole behind it.
+  void place(const Axes& axes, const Shape& shape, TensorFactors& factors) const {
+    for (size_t d = 0; d < axes.size(); ++d) {
+      int64_t product = 1;
+      bool splits = true;
+      for (const std::string& name : axes[d]) {
+        const auto size = sizes_.find(name);
+        if (size == sizes_.end()) throw malformed(fmt::format("a size of '{}'", name));
+        if (size->second < 0 ||
+            (size->second > 0 && product > shape.num_elements() / size->second)) {
+          throw malformed("the sizes of axes");
+        }
+        product *= size->second;
+        const auto found = places_.find(name);
+        splits = splits && found != places_.end();
+        if (splits) factors[d].push_back(found->second);
+      }
+      if (!axes[d].empty() && product != shape[static_cast<int>(d)]) {
+        throw malformed("the sizes of axes");
+      }
+      // The factors of an axis multiply to its size.
+      if (factors[d].size() != axes[d].size()) factors[d].clear();
+    }
+  }
+
+  std::string_view text_;
+  std::string_view left_;
+  std::map<std::string, int64_t, std::less<>> sizes_;
+  std::map<std::string, int, std::less<>> places_;  // in the rule
+};
+
 }  // namespace
 
 ShardingRule shard_collective(const Instruction& x) {
@@ -102,7 +278,7 @@ ShardingRule shard_reduce_scatter(const Instruction& x) {
                       [&](int d) { return d == x.attrs<ReduceScatterAttrs>().scatter_dimension; });
 }
 
-// Other custom calls get whole arrays.
+// Other custom calls get whole arrays, but along axes that their rule leaves alone.
 ShardingRule shard_custom_call(const Instruction& x) {
   const std::string_view target = target_of(x);
   ShardingRule rule = empty_rule(x);
@@ -112,6 +288,8 @@ ShardingRule shard_custom_call(const Instruction& x) {
     rule = shard_collective(x);
     if (target == kConstraint) rule.write = write_constraint;
   } else {
+    const std::string_view text = attribute_text(x, "sdy.sharding_rule");
+    if (!text.empty()) rule = RuleText(text).read(x);
     rule.write = write_custom_call;
   }
   return rule;

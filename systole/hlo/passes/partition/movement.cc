@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "systole/hlo/passes/partition/partitioner.h"
 #include "systole/hlo/passes/partition/rules.h"
 
 namespace systole::hlo::spmd {
@@ -39,6 +40,19 @@ Attrs local_slice(const Instruction& x, const LocalTypes& local) {
 
 Attrs local_dynamic_slice(const Instruction&, const LocalTypes& local) {
   return DynamicSliceAttrs{local.results[0].shape.dims()};
+}
+
+// The first device's part becomes the last one's.
+std::vector<Value> write_reverse(Partitioner& p, Instruction& x) {
+  const Layout& layout = p.layout_of(x.result());
+  Builder& b = p.b();
+  const Value part =
+      b.op(x.opcode(), {p.at(x.operand(0), layout)}, x.attrs(), {p.type_of(x.result())})->result();
+  Atoms mirrored;
+  for (const int64_t d : x.attrs<DimensionsAttrs>().dimensions) {
+    mirrored = united(mirrored, layout.dims[d]);
+  }
+  return {p.resharder().mirror(b, part, mirrored)};
 }
 
 }  // namespace
@@ -115,9 +129,9 @@ ShardingRule shard_reshape(const Instruction& x) {
 }
 
 ShardingRule shard_reverse(const Instruction& x) {
-  const Dims& dimensions = x.attrs<DimensionsAttrs>().dimensions;
-  return pass_axes_if(x,
-                      [&](int d) { return std::ranges::find(dimensions, d) == dimensions.end(); });
+  ShardingRule rule = pass_axes_if(x, [](int) { return true; });
+  rule.write = write_reverse;
+  return rule;
 }
 
 ShardingRule shard_slice(const Instruction& x) {

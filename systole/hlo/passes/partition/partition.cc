@@ -45,7 +45,7 @@ PartitionedModule partition(const Module& module, int num_partitions,
   written.attributes = module.attributes;
   Computation& main = written.add_function("main");
   main.attributes() = program.main().attributes();
-  spmd::Partitioner partitioner(program, grid, placements);
+  spmd::Partitioner partitioner(program, grid, placements, options.num_replicas);
   partitioner.write_main(main);
   copy_named_functions(program.module(), partitioner.named_functions(), written);
   for (int i = 0; i < main.num_parameters(); ++i) {

@@ -45,7 +45,9 @@ void shard_randomly(Module& module, int num_devices, uint64_t seed) {
       if (x->num_results() != 1 || x->shape().rank() == 0 || random.next_below(4) != 0) continue;
       if (x == computation.terminator() || x->is(Opcode::parameter)) continue;
       CustomCallAttrs attrs{.call_target_name = "Sharding"};
-      attrs.others.push_back({"sdy.sharding", {text(x->result())}});
+      const bool adds = is_numeric(x->dtype()) && x->dtype() != DType::pred;
+      const std::string sharding = random_sharding(random, x->shape().dims(), adds);
+      attrs.others.push_back({"sdy.sharding", {sharding}});
       Instruction* const behind = computation.insert(Opcode::custom_call, {x->result()},
                                                      {x->type()}, attrs, computation.terminator());
       const std::vector<Instruction*> all = computation.instructions();
@@ -367,6 +369,153 @@ TEST(Partition, TellsWhatPropagationChose) {
   EXPECT_TRUE(fixed.results[0].is_replicated());
 }
 
+// Two replicas of two partitions add up over both.
+TEST(Partition, ReplicasOfPartitions) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding "
+      "= "
+      "#sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<f32> {\n%z = stablehlo.constant dense<0.0> : "
+      "tensor<f32>\n%0 = \"stablehlo.all_reduce\"(%a) " +
+      kSum +
+      " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "%1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<4xf32>, tensor<f32>) -> tensor<f32>\nreturn %1 : tensor<f32>\n}\n}\n");
+  const PartitionedModule partitioned = partition(*module, 2, {.num_replicas = 2});
+  verify(*partitioned.module);
+  const std::vector<std::vector<Tensor>> arguments = {{Tensor::of<float>({2}, {1, 2})},
+                                                      {Tensor::of<float>({2}, {10, 20})},
+                                                      {Tensor::of<float>({2}, {100, 200})},
+                                                      {Tensor::of<float>({2}, {1000, 2000})}};
+  for (const auto& results : evaluate_parallel(partitioned.module->entry(), {2, 2}, arguments)) {
+    EXPECT_EQ(results[0].item<float>(), 3333);
+  }
+}
+
+// A target that may be called for a part of a batch: the matrices themselves are whole.
+TEST(PartitionText, CustomCallsFollowTheirRules) {
+  const auto text = [](const std::string& sharding) {
+    return body_on_two(
+        "%a: tensor<4x6x2xf32> {sdy.sharding = #sdy.sharding<@mesh, " + sharding + ">}",
+        "(tensor<4x6x2xf32>, tensor<4xi32>)",
+        "    %0:2 = stablehlo.custom_call @factor(%a) {sdy.sharding_rule = "
+        "#sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i]) {i=4, j=6, k=2, l=6, m=2}, custom>} : "
+        "(tensor<4x6x2xf32>) -> (tensor<4x6x2xf32>, tensor<4xi32>)\n    return %0#0, %0#1 : "
+        "tensor<4x6x2xf32>, tensor<4xi32>");
+  };
+  const std::string batch = text("[{\"x\"}, {}, {}]");
+  EXPECT_THAT(batch, HasSubstr("(tensor<2x6x2xf32>) -> (tensor<2x6x2xf32>, tensor<2xi32>)"));
+  EXPECT_THAT(batch, Not(HasSubstr("all_gather")));
+  const std::string rows = text("[{}, {\"x\"}, {}]");
+  EXPECT_THAT(rows, HasSubstr("(tensor<4x6x2xf32>) -> (tensor<4x6x2xf32>, tensor<4xi32>)"));
+  EXPECT_THAT(rows, HasSubstr("all_gather"));
+}
+
+TEST(PartitionText, ReversedAxesAreMirrored) {
+  const std::string text = body_on_two(
+      "%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}", "tensor<4xf32>",
+      "    %0 = stablehlo.reverse %a, dims = [0] : tensor<4xf32>\n    return %0 : tensor<4xf32>");
+  EXPECT_THAT(text, HasSubstr("stablehlo.reverse"));
+  EXPECT_THAT(text, HasSubstr("source_target_pairs = dense<[[0, 1], [1, 0]]>"));
+  EXPECT_THAT(text, Not(HasSubstr("all_gather")));
+}
+
+// An axis without elements is not split, also where a manual computation says so.
+TEST(PartitionManual, NoElements) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<2x4xf32> "
+      "{sdy.sharding "
+      "= #sdy.sharding<@mesh, [{}, {\"x\"}]>}) -> tensor<2x0xf32> {\n%0 = "
+      "sdy.manual_computation(%a) in_shardings=[<@mesh, [{}, {\"x\"}]>] out_shardings=[<@mesh, "
+      "[{}, "
+      "{\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2x2xf32>) {\n%1 = stablehlo.slice %b [0:2, 2:2] "
+      ": "
+      "(tensor<2x2xf32>) -> tensor<2x0xf32>\nsdy.return %1 : tensor<2x0xf32>\n} : "
+      "(tensor<2x4xf32>) -> tensor<2x0xf32>\nreturn %0 : tensor<2x0xf32>\n}\n}\n");
+  const PartitionedModule partitioned = partition(*module, 2);
+  verify(*partitioned.module);
+}
+
+// -- Sums that are not added up
+
+// Returns the results of `num_devices` devices for their arguments.
+std::vector<std::vector<Tensor>> run_on(const Module& module, int num_devices,
+                                        const std::vector<std::vector<Tensor>>& arguments) {
+  const PartitionedModule partitioned = partition(module, num_devices);
+  verify(*partitioned.module);
+  return evaluate_parallel(partitioned.module->entry(), {.num_partitions = num_devices}, arguments);
+}
+
+TEST(PartitionUnreduced, ProductsGiveTermsAndResharesAddThemUp) {
+  const std::string head = "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(";
+  const std::string product =
+      "%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}, %b: "
+      "tensor<4x2xf32> "
+      "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<2x2xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>}) {\n%0 = stablehlo.dot_general %a, %b, "
+      "contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>\n"
+      "%1 = stablehlo.add %0, %0 : tensor<2x2xf32>\nreturn %1 : tensor<2x2xf32>\n}\n}\n";
+  const auto module = parse(head + product);
+  EXPECT_THAT(print(*partition(*module, 2).module), Not(HasSubstr("all_reduce")));
+  const Tensor left = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  const Tensor right = Tensor::of<float>({2, 2}, {5, 6, 7, 8});
+  const auto terms = run_on(*module, 2, {{left, left}, {right, right}});
+  EXPECT_TRUE(terms[0][0].identical(Tensor::of<float>({2, 2}, {14, 20, 30, 44})));
+  EXPECT_TRUE(terms[1][0].identical(Tensor::of<float>({2, 2}, {134, 156, 182, 212})));
+
+  // The sum split by the axis that it is added up over is scattered.
+  const auto reshard = parse(
+      head +
+      "%a: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={\"x\"}>}) -> "
+      "(tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) {\nreturn %a : "
+      "tensor<2x2xf32>\n}\n}\n");
+  EXPECT_THAT(print(*partition(*reshard, 2).module), HasSubstr("reduce_scatter"));
+  const auto sums = run_on(*reshard, 2, {{terms[0][0]}, {terms[1][0]}});
+  EXPECT_TRUE(sums[0][0].identical(Tensor::of<float>({1, 2}, {148, 176})));
+  EXPECT_TRUE(sums[1][0].identical(Tensor::of<float>({1, 2}, {212, 256})));
+}
+
+// The first device has the value, the others zeros; split axes are gathered before.
+TEST(PartitionUnreduced, AValueBecomesTheFirstTerm) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<2xf32> {sdy.sharding "
+      "= "
+      "#sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+      "[{}], unreduced={\"x\"}>}) {\nreturn %a : tensor<2xf32>\n}\n}\n");
+  const auto terms =
+      run_on(*module, 2, {{Tensor::of<float>({1}, {3})}, {Tensor::of<float>({1}, {4})}});
+  EXPECT_TRUE(terms[0][0].identical(Tensor::of<float>({2}, {3, 4})));
+  EXPECT_TRUE(terms[1][0].identical(Tensor::of<float>({2}, {0, 0})));
+}
+
+// What a loop adds up stays terms; one all_reduce behind the loop adds them up.
+TEST(PartitionUnreduced, LoopsCarryTerms) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding "
+      "= "
+      "#sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, "
+      "[]>}) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%i = stablehlo.constant dense<0> : tensor<i32>\n%n = stablehlo.constant dense<3> : "
+      "tensor<i32>\n%one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "%t = stablehlo.custom_call @Sharding(%z) {sdy.sharding = #sdy.sharding<@mesh, [], "
+      "unreduced={\"x\"}>} : (tensor<f32>) -> tensor<f32>\n"
+      "%r:2 = stablehlo.while(%k = %i, %s = %t) : tensor<i32>, tensor<f32>\ncond {\n"
+      "%c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "stablehlo.return %c : tensor<i1>\n} do {\n"
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+      "%1 = stablehlo.add %0, %s : tensor<f32>\n%2 = stablehlo.add %k, %one : tensor<i32>\n"
+      "stablehlo.return %2, %1 : tensor<i32>, tensor<f32>\n}\nreturn %r#1 : tensor<f32>\n}\n}\n");
+  const std::string text = print(*partition(*module, 2).module);
+  const size_t first = text.find("stablehlo.all_reduce");
+  EXPECT_GT(first, text.find("stablehlo.while"));
+  EXPECT_EQ(text.find("stablehlo.all_reduce", first + 1), std::string::npos) << text;
+  const auto sums =
+      run_on(*module, 2, {{Tensor::of<float>({2}, {1, 2})}, {Tensor::of<float>({2}, {3, 4})}});
+  for (const auto& results : sums) EXPECT_EQ(results[0].item<float>(), 30);
+}
+
+// -- Errors
+
 std::string partition_error(const std::string& text, int num_devices) {
   try {
     const auto module = parse(text);
@@ -394,11 +543,27 @@ TEST(Partition, RefusesWhatDoesNotFit) {
       "");
   EXPECT_THAT(partition_error("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n%0 = "
                               "\"stablehlo.all_reduce\"(%a) " +
-                                  kSum +
-                                  " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : "
-                                  "(tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}",
+                                  kSum + " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, " +
+                                  kChannel +
+                                  "} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : "
+                                  "tensor<4xf32>\n}",
                               2),
               HasSubstr("UNIMPLEMENTED: all_reduce: in a program for several partitions"));
+  const auto with_rule = [](const std::string& rule) {
+    return "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<4xf32>) -> "
+           "tensor<4xf32> {\n%0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = "
+           "#sdy.op_sharding_rule<" +
+           rule + ">} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}\n}\n";
+  };
+  EXPECT_EQ(partition_error(with_rule("([ij])->([ij]) {i=2, j=2}, custom"), 2), "");
+  for (const char* const rule :
+       {"([i])->([i]) {i=3}", "([i])->([i]) {}", "([i, j])->([i]) {i=4, j=1}", "([i])->() {i=4}",
+        "([i])->([i]) {i=-4}", "([i]", "([i])->([i]) {i=4} friend={i}",
+        "([ij])->([i]) {i=4, j=0}"}) {
+    EXPECT_THAT(partition_error(with_rule(rule), 2),
+                HasSubstr("INVALID_ARGUMENT: sdy.sharding_rule"))
+        << rule;
+  }
   EXPECT_THAT(partition_error("func.func @main() -> tensor<ui32> {\n%0 = stablehlo.partition_id : "
                               "tensor<ui32>\nreturn %0 : tensor<ui32>\n}",
                               2),

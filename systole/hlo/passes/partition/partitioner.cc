@@ -8,6 +8,27 @@
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::spmd {
+namespace {
+
+// Whether a collective op meets other replicas of its own partition only, which have parts like its
+// own.
+bool meets_replicas_only(const Instruction& x) {
+  return std::visit(
+      []<class A>(const A& attrs) {
+        if constexpr (std::is_same_v<A, TransferAttrs>) {
+          return false;
+        } else if constexpr (requires { attrs.groups.channel_handle; }) {
+          return attrs.groups.channel_handle.handle <= 0;
+        } else if constexpr (requires { attrs.channel_handle; }) {
+          return attrs.channel_handle.handle <= 0;
+        } else {
+          return false;
+        }
+      },
+      x.attrs());
+}
+
+}  // namespace
 
 std::vector<Value> results_of(const Instruction& x) {
   std::vector<Value> results;
@@ -88,7 +109,7 @@ void Partitioner::write(Instruction& x) {
 void Partitioner::check_allowed(const Instruction& x) const {
   const bool meets_others = x.is(Opcode::partition_id) || x.traits().has(kSideEffect);
   if (!meets_others || placements_.rule_of(x).write != nullptr) return;
-  if (program_.scope_of(x) != nullptr) return;
+  if (program_.scope_of(x) != nullptr || meets_replicas_only(x)) return;
   throw unimplemented(
       "{}: in a program for several partitions, got one outside of manual computations, expected "
       "it "
@@ -108,9 +129,10 @@ Layout Partitioner::project(const TensorFactors& dims, const ShardingRule& rule,
 // The results' layouts come first, then those of the operands, large ones first. A factor that only
 // operands split is taken from an operand that is at least as large as the result: it would be
 // larger to gather before.
-std::vector<Atoms> Partitioner::choose(const Instruction& x, const ShardingRule& rule) const {
+std::vector<Atoms> Partitioner::choose(const Instruction& x, const ShardingRule& rule,
+                                       const Atoms& taken) const {
   std::vector<Atoms> chosen(rule.factors.size());
-  Atoms used;
+  Atoms used = taken;
   const auto take = [&](const Layout& layout, const TensorFactors& dims, bool reduced_only) {
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d].empty() || layout.dims[d].empty()) continue;
@@ -130,7 +152,8 @@ std::vector<Atoms> Partitioner::choose(const Instruction& x, const ShardingRule&
     for (size_t d = 0; d < rule.operands[i].size(); ++d) {
       const DimFactors& factors = rule.operands[i][d];
       if (factors.size() != 1 || !reduces_first(x, rule, factors[0])) continue;
-      chosen[factors[0]] = layout_of(x.operand(i)).dims[d];
+      const Atoms& atoms = layout_of(x.operand(i)).dims[d];
+      if (common(atoms, taken).empty()) chosen[factors[0]] = atoms;
     }
   }
   for (const Atoms& atoms : chosen) used.insert(used.end(), atoms.begin(), atoms.end());
@@ -202,17 +225,38 @@ Value Partitioner::identity(const ShardingRule& rule, const TensorType& type) {
   return b().broadcast_in_dim(b().identity(*rule.combiner, type.dtype), type.shape, {});
 }
 
+Atoms Partitioner::passed_terms(const Instruction& x, const std::vector<bool>& linear) const {
+  Atoms atoms;
+  for (size_t i = 0; i < linear.size(); ++i) {
+    if (linear[i]) atoms = united(atoms, layout_of(x.operand(static_cast<int>(i))).unreduced);
+  }
+  return common(atoms, layout_of(results_of(x)[0]).unreduced);
+}
+
 std::vector<Value> Partitioner::write_by_factors(Instruction& x) {
   const ShardingRule& rule = placements_.rule_of(x);
-  const std::vector<Atoms> chosen = choose(x, rule);
+  const bool gives_terms = x.num_results() == 1 && !layout_of(x.result()).unreduced.empty();
+  std::vector<bool> linear;
+  if (gives_terms) {
+    linear = linear_operands(x, [&](int i) { return !layout_of(x.operand(i)).unreduced.empty(); });
+  }
+  const Atoms passed = linear.empty() ? Atoms() : passed_terms(x, linear);
+  const std::vector<Atoms> chosen = choose(x, rule, passed);
   Atoms reduced;
   for (size_t f = 0; f < chosen.size(); ++f) {
     if (rule.factors[f].reduced) reduced.insert(reduced.end(), chosen[f].begin(), chosen[f].end());
   }
+  // What the result need not have added up.
+  Atoms kept;
+  if (gives_terms && rule.combiner == Opcode::add) {
+    kept = common(reduced, layout_of(x.result()).unreduced);
+  }
+  const Atoms summed = without(reduced, kept);
   LocalTypes local;
   std::vector<Value> operands;
   for (int i = 0; i < x.num_operands(); ++i) {
-    const Layout layout = project(rule.operands[i], rule, chosen);
+    Layout layout = project(rule.operands[i], rule, chosen);
+    if (!linear.empty() && linear[i]) layout.unreduced = passed;
     local.operands.push_back(local_type(grid_, x.operand(i).type(), layout));
     const bool is_initial = i == rule.initial && !reduced.empty();
     operands.push_back(is_initial ? identity(rule, local.operands[i]) : at(x.operand(i), layout));
@@ -220,6 +264,7 @@ std::vector<Value> Partitioner::write_by_factors(Instruction& x) {
   std::vector<Layout> layouts;
   for (int i = 0; i < x.num_results(); ++i) {
     layouts.push_back(project(rule.results[i], rule, chosen));
+    layouts[i].unreduced = united(passed, kept);
     local.results.push_back(local_type(grid_, x.results()[i], layouts[i]));
   }
   ValueMap map;
@@ -232,15 +277,16 @@ std::vector<Value> Partitioner::write_by_factors(Instruction& x) {
       local.results);
   std::vector<Value> results = results_of(*written);
   for (int i = 0; i < x.num_results(); ++i) {
-    if (!reduced.empty()) {
+    if (!summed.empty()) {
       const Layout& wanted = rule.initial >= 0 ? layouts[i] : layout_of(x.result(i));
-      results[i] = combined(results[i], reduced, *rule.combiner, layouts[i], wanted);
-      if (rule.initial >= 0) {
-        const Value old = x.operand(rule.initial);
-        const Value initial = at(old, project(rule.operands[rule.initial], rule, chosen));
-        results[i] =
-            b().binary(*rule.combiner, b().broadcast(initial, results[i].shape()), results[i]);
-      }
+      results[i] = combined(results[i], summed, *rule.combiner, layouts[i], wanted);
+    }
+    if (!reduced.empty() && rule.initial >= 0) {
+      Layout layout = project(rule.operands[rule.initial], rule, chosen);
+      layout.unreduced = layouts[i].unreduced;
+      const Value initial = at(x.operand(rule.initial), layout);
+      results[i] =
+          b().binary(*rule.combiner, b().broadcast(initial, results[i].shape()), results[i]);
     }
     results[i] = moved(results[i], layouts[i], x.result(i));
   }

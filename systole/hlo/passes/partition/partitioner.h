@@ -15,8 +15,13 @@ namespace systole::hlo::spmd {
 // A value of the program ("old") becomes the part that a device has of it.
 class Partitioner {
  public:
-  Partitioner(const Program& program, const Grid& grid, const Placements& placements)
-      : program_(program), grid_(grid), placements_(placements), resharder_(grid), cached_(1) {}
+  Partitioner(const Program& program, const Grid& grid, const Placements& placements,
+              int num_replicas)
+      : program_(program),
+        grid_(grid),
+        placements_(placements),
+        resharder_(grid, num_replicas),
+        cached_(1) {}
 
   void write_main(Computation& to);
   // The functions that custom calls name.
@@ -51,9 +56,12 @@ class Partitioner {
   void write(Instruction& x);
   void write_instructions(const Computation& from);
   void check_allowed(const Instruction& x) const;
-  std::vector<Atoms> choose(const Instruction& x, const ShardingRule& rule) const;
+  std::vector<Atoms> choose(const Instruction& x, const ShardingRule& rule,
+                            const Atoms& taken) const;
   Layout project(const TensorFactors& dims, const ShardingRule& rule,
                  std::span<const Atoms> atoms) const;
+  // The atoms over which operands are terms of sums, and so is the result.
+  Atoms passed_terms(const Instruction& x, const std::vector<bool>& linear) const;
   // Takes reduced factors that all operands split alike, if the result is not larger than they are.
   bool reduces_first(const Instruction& x, const ShardingRule& rule, int factor) const;
   Value identity(const ShardingRule& rule, const TensorType& type);

@@ -1,6 +1,7 @@
 #include "systole/hlo/passes/partition/placement.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "systole/base/error.h"
@@ -24,6 +25,30 @@ Atoms joined(Atoms a, const Atoms& b) {
 bool is_shape_change(const Instruction& x) {
   const std::string_view target = target_of(x);
   return target == kToLocal || target == kToGlobal;
+}
+
+// Values of a sharding group are split alike: each with the next of its group.
+std::vector<std::pair<const Instruction*, std::vector<Value>>> group_ties(
+    std::span<const Instruction* const> instructions) {
+  std::vector<std::pair<const Instruction*, std::vector<Value>>> ties;
+  std::map<std::string_view, const Instruction*> last;
+  for (const Instruction* x : instructions) {
+    if (target_of(*x) != kConstraint) continue;
+    const std::string_view group = attribute_text(*x, "sdy.sharding_group");
+    if (group.empty()) continue;
+    const auto [row, is_first] = last.try_emplace(group, x);
+    if (is_first) continue;
+    const Instruction* const other = std::exchange(row->second, x);
+    const int rank = other->operand(0).shape().rank();
+    if (x->operand(0).shape().rank() != rank) {
+      throw invalid_argument("sdy.sharding_group: rank of a value, got {}, expected {}",
+                             x->operand(0).shape().rank(), rank);
+    }
+    const std::vector<Value> tie{other->operand(0), x->operand(0)};
+    ties.emplace_back(other, tie);
+    ties.emplace_back(x, tie);
+  }
+  return ties;
 }
 
 }  // namespace
@@ -56,7 +81,9 @@ Atoms join_factors(const Grid& grid, const DimFactors& factors, const ShardingRu
 Placements::Placements(const Program& program, const Grid& grid, const PartitionOptions& options)
     : program_(program), grid_(grid) {
   add_computation(program.main());
+  for (const auto& [x, tie] : group_ties(order_)) rules_[x].ties.push_back(tie);
   add_main(options);
+  spread_unreduced();
   std::set<int64_t> priorities{0};
   for (const Seed& seed : seeds_) priorities.insert(seed.priority);
   for (const int64_t priority : priorities) {
@@ -151,6 +178,11 @@ void Placements::add_shape_change(const Instruction& x) {
         atoms = joined(std::move(atoms), grid_.atoms_of(sharding.mesh, axis));
       }
     }
+    for (const AxisRef& axis : sharding.unreduced) {
+      const bool is_manual = std::ranges::find(names, axis.name) != names.end();
+      Atoms& atoms = (is_manual ? manual : free).unreduced;
+      atoms = united(atoms, grid_.atoms_of(sharding.mesh, axis));
+    }
     const Shape& whole = to_local ? x.operand(i).shape() : x.results()[i].shape;
     const Shape& part = to_local ? x.results()[i].shape : x.operand(i).shape();
     bool fits = whole.rank() == part.rank() && whole.rank() == static_cast<int>(manual.dims.size());
@@ -169,6 +201,7 @@ void Placements::add_shape_change(const Instruction& x) {
       }
     }
     Layout own = free;
+    if (!to_local) own.unreduced = united(manual.unreduced, free.unreduced);
     for (size_t d = 0; !to_local && d < own.dims.size(); ++d) {
       own.dims[d] = joined(manual.dims[d], free.dims[d]);
     }
@@ -209,12 +242,15 @@ void Placements::close(Value value) {
   placement.closed.assign(placement.closed.size(), true);
 }
 
+void Placements::set_unreduced(Placement& placement, const Atoms& atoms) {
+  placement.layout.unreduced = atoms;
+  placement.reserved = joined(std::move(placement.reserved), atoms);
+}
+
 // Until its priority comes, an axis with a sharding takes no other.
 void Placements::seed(Value value, const Layout& layout, const Sharding& sharding) {
-  if (!sharding.unreduced.empty()) {
-    throw unimplemented("sharding: unreduced axes, got {}, expected none", sharding.to_string());
-  }
   Placement& placement = at(value);
+  set_unreduced(placement, layout.unreduced);
   for (const AxisRef& axis : sharding.replicated) {
     placement.reserved = joined(std::move(placement.reserved), grid_.atoms_of(sharding.mesh, axis));
   }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -64,6 +66,16 @@ class Placements {
   void close(Value value);
   void apply_seeds(int64_t priority);
 
+  // -- unreduced.cc: passes sums that are not added up on, into loops and back through the ops that
+  // can compute their terms, before other propagation.
+  void spread_unreduced();
+  static void set_unreduced(Placement& placement, const Atoms& atoms);
+  // Returns the atoms over which a use of operand `k` takes terms; none if the use adds them up.
+  // Nothing: the use takes either.
+  std::optional<Atoms> wanted_terms(const Instruction& user, int k) const;
+  Atoms wanted_terms(Value value) const;
+  std::vector<bool> terms_of(const Instruction& x) const;
+
   // Visits instructions until nothing changes; at first those of elementwise opcodes alone.
   void spread(bool elementwise_only);
   void visit(const Instruction& x);
@@ -88,6 +100,10 @@ class Placements {
   std::unordered_set<const Instruction*> is_waiting_;
   bool elementwise_only_ = false;
 };
+
+// Returns, by operand, whether it may be a term of a sum so that the result is the term of a sum,
+// too. Of the factors of a product only one may: that for which `is_term` holds. Empty if none may.
+std::vector<bool> linear_operands(const Instruction& x, const std::function<bool(int)>& is_term);
 
 // Distributes the atoms of an axis over its factors. Atoms behind the first that does not fit are
 // left out.

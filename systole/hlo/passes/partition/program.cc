@@ -23,14 +23,6 @@ void add_calls_in(Instruction& x, std::vector<Instruction*>& calls) {
   }
 }
 
-// Returns the text of the attribute of a custom call, "" if it is missing.
-std::string_view text_of(const Instruction& x, std::string_view name) {
-  for (const NamedAttrText& other : x.attrs<CustomCallAttrs>().others) {
-    if (other.name == name) return other.attribute.text;
-  }
-  return {};
-}
-
 std::vector<int> ranks_of(std::span<const TensorType> types) {
   std::vector<int> ranks;
   for (const TensorType& type : types) ranks.push_back(type.shape.rank());
@@ -52,6 +44,13 @@ std::optional<Sharding> sharding_in(const AttributeTexts& texts, const Meshes& m
 }
 
 }  // namespace
+
+std::string_view attribute_text(const Instruction& x, std::string_view name) {
+  for (const NamedAttrText& other : x.attrs<CustomCallAttrs>().others) {
+    if (other.name == name) return other.attribute.text;
+  }
+  return {};
+}
 
 std::string_view target_of(const Instruction& x) {
   const auto* attrs = std::get_if<CustomCallAttrs>(&x.attrs());
@@ -114,7 +113,7 @@ const Scope* Program::scope_of_body(const Instruction& call, const Computation& 
   const auto take_mesh = [&](const Instruction& x, std::string_view target, std::string_view name,
                              const std::vector<int>& ranks) {
     if (target_of(x) != target || !scope.mesh.axes.empty()) return;
-    for (const Sharding& sharding : parse_shardings(text_of(x, name), meshes_, ranks)) {
+    for (const Sharding& sharding : parse_shardings(attribute_text(x, name), meshes_, ranks)) {
       if (!sharding.mesh.axes.empty()) scope.mesh = sharding.mesh;
     }
   };
@@ -154,7 +153,7 @@ const std::vector<Sharding>& Program::shardings_of(const Instruction& x) const {
 }
 
 std::vector<std::string> Program::manual_axes_of(const Instruction& x) const {
-  return parse_manual_axes(text_of(x, kManualAxes));
+  return parse_manual_axes(attribute_text(x, kManualAxes));
 }
 
 void Program::read_shardings(const Computation& computation) {
@@ -163,13 +162,13 @@ void Program::read_shardings(const Computation& computation) {
     const std::string_view target = target_of(*x);
     if (target == kToLocal) {
       shardings_[x] =
-          parse_shardings(text_of(*x, "sdy.in_shardings"), meshes_, ranks_of(x->operands()));
+          parse_shardings(attribute_text(*x, "sdy.in_shardings"), meshes_, ranks_of(x->operands()));
     } else if (target == kToGlobal) {
       shardings_[x] =
-          parse_shardings(text_of(*x, "sdy.out_shardings"), meshes_, ranks_of(x->results()));
+          parse_shardings(attribute_text(*x, "sdy.out_shardings"), meshes_, ranks_of(x->results()));
     } else if (target == kConstraint && x->num_results() == 1) {
       for (const char* name : {kSdySharding, kGspmdSharding}) {
-        const std::string_view text = text_of(*x, name);
+        const std::string_view text = attribute_text(*x, name);
         if (text.empty() || !shardings_[x].empty()) continue;
         shardings_[x] = {parse_sharding(text, meshes_, x->shape().rank())};
       }

@@ -60,6 +60,9 @@ class Program {
   std::vector<std::optional<Sharding>> results_;
 };
 
+// Returns the text of an attribute of a custom call, "" if it is missing.
+std::string_view attribute_text(const Instruction& x, std::string_view name);
+
 // Returns the target of a custom call, "" for other opcodes.
 std::string_view target_of(const Instruction& x);
 

@@ -19,13 +19,14 @@ bool uses(const Layout& layout, int atom) {
   });
 }
 
-// Devices by the part that they have.
+// Devices by the part that they have, and the term of it along the atoms `unreduced`.
 std::map<std::vector<int64_t>, std::vector<int64_t>> owners(const Grid& grid,
-                                                            const Layout& layout) {
+                                                            const std::vector<Atoms>& dims,
+                                                            const Atoms& unreduced) {
   std::map<std::vector<int64_t>, std::vector<int64_t>> result;
   for (int64_t device = 0; device < grid.num_devices(); ++device) {
-    std::vector<int64_t> part;
-    for (const Atoms& atoms : layout.dims) part.push_back(grid.index(atoms, device));
+    std::vector<int64_t> part{grid.index(unreduced, device)};
+    for (const Atoms& atoms : dims) part.push_back(grid.index(atoms, device));
     result[part].push_back(device);
   }
   return result;
@@ -43,8 +44,39 @@ TensorType local_type(const Grid& grid, const TensorType& whole, const Layout& l
 
 Value Resharder::reshard(Builder& b, Value part, Layout from, const Layout& to) {
   if (from == to) return part;
+  part = add_up(b, part, from, to);
+  part = move(b, part, from, to);
+  return keep_one_term(b, part, from, to);
+}
+
+// If the sum shall be split along one axis by just the atoms that it is added up over, each device
+// gets its part of it alone.
+Value Resharder::add_up(Builder& b, Value part, Layout& from, const Layout& to) {
+  const Atoms summed = without(from.unreduced, to.unreduced);
+  if (summed.empty()) return part;
+  from.unreduced = common(from.unreduced, to.unreduced);
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    const size_t kept = from.dims[d].size();
+    if (common_prefix(from.dims[d], to.dims[d]) != kept) continue;
+    const Atoms added(to.dims[d].begin() + static_cast<int64_t>(kept), to.dims[d].end());
+    if (united(added, {}) != summed) continue;
+    from.dims[d] = to.dims[d];
+    return reduce_scatter(b, part, added, static_cast<int64_t>(d), Opcode::add);
+  }
+  return all_reduce(b, part, summed, Opcode::add);
+}
+
+Value Resharder::keep_one_term(Builder& b, Value part, const Layout& from, const Layout& to) const {
+  const Atoms added = without(to.unreduced, from.unreduced);
+  if (added.empty()) return part;
+  const Value place = index(b, added, 1);
+  const Value is_first = b.compare(place, b.scalar(DType::s64, 0), ComparisonDirection::eq);
+  return b.select(is_first, part, b.splat(part.type(), 0));
+}
+
+Value Resharder::move(Builder& b, Value part, Layout& from, const Layout& to) {
   part = slice(b, part, from, to);
-  if (from == to) return part;
+  if (from.dims == to.dims) return part;
   bool same_shape = true;
   for (size_t d = 0; d < to.dims.size(); ++d) {
     same_shape = same_shape && grid_.size(from.dims[d]) == grid_.size(to.dims[d]);
@@ -79,7 +111,7 @@ Value Resharder::slice(Builder& b, Value part, Layout& from, const Layout& to) c
     }
     atoms.insert(atoms.end(), added[d].begin(), added[d].end());
   }
-  if (Layout{added}.is_replicated()) return part;
+  if (std::ranges::all_of(added, &Atoms::empty)) return part;
   const Value zero = b.constant(Tensor::full(DType::s64, {}, 0));
   std::vector<Value> starts(added.size(), zero);
   Dims sizes = shape.dims();
@@ -92,9 +124,9 @@ Value Resharder::slice(Builder& b, Value part, Layout& from, const Layout& to) c
 }
 
 Value Resharder::permute(Builder& b, Value part, const Layout& from, const Layout& to) {
-  const auto sources = owners(grid_, from);
+  const auto sources = owners(grid_, from.dims, from.unreduced);
   CollectivePermuteAttrs attrs;
-  for (const auto& [block, targets] : owners(grid_, to)) {
+  for (const auto& [block, targets] : owners(grid_, to.dims, from.unreduced)) {
     std::vector<int64_t> left = sources.at(block);
     std::vector<int64_t> open;
     for (const int64_t target : targets) {
@@ -163,9 +195,14 @@ Value Resharder::gather(Builder& b, Value part, Layout& from, const Layout& to) 
 CollectiveAttrs Resharder::groups(const Atoms& atoms, bool flattened) {
   const std::vector<std::vector<int64_t>> rows = grid_.groups(atoms);
   const auto columns = static_cast<int64_t>(rows[0].size());
-  Tensor ids(DType::s64, Shape{static_cast<int64_t>(rows.size()), columns});
+  const int copies = flattened ? num_replicas_ : 1;
+  Tensor ids(DType::s64, Shape{copies * static_cast<int64_t>(rows.size()), columns});
   auto to = ids.data<int64_t>().begin();
-  for (const std::vector<int64_t>& row : rows) to = std::ranges::copy(row, to).out;
+  for (int copy = 0; copy < copies; ++copy) {
+    for (const std::vector<int64_t>& row : rows) {
+      for (const int64_t device : row) *to++ = copy * grid_.num_devices() + device;
+    }
+  }
   return {.replica_groups = std::move(ids),
           .channel_handle = next_channel(),
           .use_global_device_ids = flattened};
@@ -185,6 +222,19 @@ Value Resharder::reduce_scatter(Builder& b, Value part, const Atoms& atoms, int6
                        ReduceScatterAttrs{.scatter_dimension = axis, .groups = groups(atoms, true)},
                        [&](Instruction& x) { fill_reducer(x.add_region(), reducer, part.dtype()); })
       ->result();
+}
+
+Value Resharder::mirror(Builder& b, Value part, const Atoms& atoms) {
+  if (atoms.empty()) return part;
+  CollectivePermuteAttrs attrs;
+  for (const std::vector<int64_t>& row : grid_.groups(atoms)) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      attrs.source_target_pairs.emplace_back(row[i], row[row.size() - 1 - i]);
+    }
+  }
+  std::ranges::sort(attrs.source_target_pairs);
+  attrs.channel_handle = next_channel();
+  return b.op(Opcode::collective_permute, {part}, std::move(attrs))->result();
 }
 
 Value Resharder::from_first_device(Builder& b, Value value) {

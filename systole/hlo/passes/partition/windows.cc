@@ -23,8 +23,11 @@ bool is_trivial(const WindowAttrs& attrs, int d) {
          (attrs.padding.empty() || attrs.padding[d] == std::pair<int64_t, int64_t>());
 }
 
-bool is_combiner(Opcode opcode) {
+// Whether parts can be reduced from the op's identity: E8M0 has no 0, and complex numbers no order.
+bool is_combiner(Opcode opcode, DType dtype) {
   const OpcodeTraits& row = traits(opcode);
+  if (dtype == DType::f8e8m0fnu && opcode == Opcode::add) return false;
+  if (is_complex(dtype) && (opcode == Opcode::maximum || opcode == Opcode::minimum)) return false;
   return row.has(kCommutative) && row.has(kAssociative);
 }
 
@@ -43,7 +46,7 @@ ShardingRule shard_reduce(const Instruction& x) {
   }
   const std::optional<Opcode> reducer = inputs == 1 ? match_reducer(x.region()) : std::nullopt;
   const bool same_type = x.dtype() == x.operand(0).dtype() && x.dtype() == x.operand(1).dtype();
-  if (!reducer || !is_combiner(*reducer) || !same_type) return rule;
+  if (!reducer || !is_combiner(*reducer, x.dtype()) || !same_type) return rule;
   rule.combiner = reducer;
   rule.initial = 1;
   for (const int64_t d : reduced) {

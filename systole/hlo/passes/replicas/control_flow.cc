@@ -43,7 +43,6 @@ std::vector<Value> vectorize_while(Vectorizer& v, Instruction& x) {
 }
 
 std::vector<Value> vectorize_branches(Vectorizer& v, Instruction& x) {
-  if (v.varying(x.operand(0))) return {};
   const std::vector<bool> varying = varying_results(v, x);
   return results_of(
       *v.b().op_with_regions(x.opcode(), {v.at(x.operand(0))}, x.attrs(), [&](Instruction& now) {

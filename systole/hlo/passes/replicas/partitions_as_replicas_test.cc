@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "systole/base/testing/error_of.h"
+#include "systole/hlo/passes/replicas/vectorize_replicas.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/stablehlo/text/text.h"
@@ -106,6 +107,49 @@ TEST(PartitionsAsReplicas, RefusesIdsBeyondTheGrid) {
       error_of([&] { partitions_as_replicas(*module, {.num_replicas = 2, .num_partitions = 2}); }),
       "INVALID_ARGUMENT: collective_permute: source_target_pairs, got id 2, expected below "
       "2");
+}
+
+int count_calls(const std::string& attributes) {
+  const auto module = parse(
+      "func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {\n"
+      "%0 = stablehlo.custom_call @f(%a) {" +
+      attributes +
+      "} : (tensor<2xf32>) -> tensor<2xf32>\n%1 = stablehlo.add %0, %b : tensor<2xf32>\nreturn %0, "
+      "%1 : tensor<2xf32>, tensor<2xf32>\n}");
+  const auto vectorized =
+      vectorize_replicas(*module, {.num_replicas = 3, .replicated_parameters = {true, false}});
+  verify(*vectorized.module);
+  int count = 0;
+  for (const Instruction* x : vectorized.module->entry().instructions()) {
+    count += x->is(Opcode::custom_call) ? 1 : 0;
+  }
+  return count;
+}
+
+// A branch that one replica takes and that gives nothing is there for what it does.
+TEST(VectorizeReplicas, BranchesWithoutResults) {
+  const auto module = parse(R"(func.func @main(%a: tensor<2xf32>) {
+  %r = stablehlo.replica_id : tensor<ui32>
+  %zero = stablehlo.constant dense<0> : tensor<ui32>
+  %first = stablehlo.compare EQ, %r, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  "stablehlo.if"(%first) ({
+    stablehlo.custom_call @f(%a) {has_side_effect = true} : (tensor<2xf32>) -> ()
+    stablehlo.return
+  }, {
+    stablehlo.return
+  }) : (tensor<i1>) -> ()
+  return
+})");
+  const auto vectorized = vectorize_replicas(*module, {.num_replicas = 2});
+  verify(*vectorized.module);
+  EXPECT_NE(print(*vectorized.module).find("\"f\""), std::string::npos)
+      << print(*vectorized.module);
+}
+
+// Without side effects a target is called once for values that all replicas have.
+TEST(VectorizeReplicas, CustomCallsOfUniformValues) {
+  EXPECT_EQ(count_calls("has_side_effect = false"), 1);
+  EXPECT_EQ(count_calls("has_side_effect = true"), 3);
 }
 
 }  // namespace

@@ -21,7 +21,17 @@ Variance::Variance(const Module& module, const std::vector<bool>& varying_parame
 }
 
 bool Variance::is_uniform(const Instruction& instruction) const {
-  return !is_contextual(instruction) && !any_input(instruction);
+  const auto* const call = std::get_if<CustomCallAttrs>(&instruction.attrs());
+  const bool is_pure_call = call != nullptr && !call->has_side_effect;
+  return (is_pure_call || !is_contextual(instruction)) && !any_input(instruction);
+}
+
+// Each replica calls it, and may get something else.
+bool Variance::calls_apart(const Instruction& instruction) {
+  const auto* const call = std::get_if<CustomCallAttrs>(&instruction.attrs());
+  const auto is_token = [](const TensorType& type) { return type.dtype == DType::token; };
+  return call != nullptr && call->has_side_effect &&
+         std::ranges::none_of(instruction.results(), is_token);
 }
 
 bool Variance::any_input(const Instruction& instruction) const {
@@ -56,7 +66,7 @@ void Variance::visit(Instruction& instruction) {
 bool Variance::varies(const Instruction& instruction) const {
   switch (across_replicas(instruction.opcode())) {
     case AcrossReplicas::by_operands:
-      return any_input(instruction);
+      return any_input(instruction) || calls_apart(instruction);
     case AcrossReplicas::apart:
     case AcrossReplicas::one_each:
       return true;

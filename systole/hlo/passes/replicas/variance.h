@@ -30,6 +30,7 @@ class Variance {
   void mark(Value value) { varying_.insert(value); }
   void mark_all(Instruction& instruction);
   bool any_input(const Instruction& instruction) const;
+  static bool calls_apart(const Instruction& instruction);
   // Returns whether the results of an instruction without control flow vary.
   bool varies(const Instruction& instruction) const;
 

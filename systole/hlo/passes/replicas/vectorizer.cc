@@ -159,13 +159,17 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
     }
   }
   std::vector<Value> results;
-  for (const std::vector<Value>& of_result : lanes) results.push_back(stack(of_result));
+  for (int i = 0; i < x.num_results(); ++i) {
+    results.push_back(varying(x.result(i)) ? stack(lanes[i]) : lanes[i][0]);
+  }
   return results;
 }
 
-// Sums and products of several replicas at once may be added up in another order than those of
-// another number of replicas, which other processes may have.
+// Branches that replicas take apart, also those that give nothing. Sums and products of several
+// replicas at once may be added up in another order than those of another number of replicas, which
+// other processes may have.
 bool Vectorizer::must_be_lane_by_lane(const Instruction& x) const {
+  if ((x.is(Opcode::if_) || x.is(Opcode::case_)) && varying(x.operand(0))) return true;
   return processes_ &&
          (x.is(Opcode::dot_general) || x.is(Opcode::convolution) || x.is(Opcode::reduce));
 }
@@ -205,9 +209,9 @@ void Vectorizer::write(Instruction& x) {
     copy_instruction(x, map_, b().computation(), nullptr);
     return;
   }
-  const VectorizeRule rule = rule_of(x);
+  const VectorizeRule rule = must_be_lane_by_lane(x) ? nullptr : rule_of(x);
   std::vector<Value> results;
-  if (rule != nullptr && !must_be_lane_by_lane(x)) {
+  if (rule != nullptr) {
     results = meets_others(x) ? write_over_processes(x, rule) : rule(*this, x);
   }
   if (results.empty() && (rule == nullptr || x.num_results() > 0)) {
