@@ -1,7 +1,7 @@
 // The plugin's table of functions.
 #include "plugin/error.h"
 #include "plugin/functions.h"
-#include "plugin/shardings.h"
+#include "plugin/host_memory.h"
 
 namespace systole::plugin {
 namespace {
@@ -23,7 +23,7 @@ PJRT_Error* absent(Args*) noexcept {
 
 constexpr PJRT_Api kApi = {
     .struct_size = PJRT_Api_STRUCT_SIZE,
-    .extension_start = &shardings_extension.base,
+    .extension_start = &host_allocator_extension.base,
     .pjrt_api_version = {.struct_size = PJRT_Api_Version_STRUCT_SIZE,
                          .extension_start = nullptr,
                          .major_version = PJRT_API_MAJOR,
@@ -129,48 +129,38 @@ constexpr PJRT_Api kApi = {
     .PJRT_ExecuteContext_Create = execute_context_create,
     .PJRT_ExecuteContext_Destroy = execute_context_destroy,
     .PJRT_Buffer_CopyRawToHost = buffer_copy_raw_to_host,
-    .PJRT_AsyncHostToDeviceTransferManager_Destroy =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_Destroy">,
-    .PJRT_AsyncHostToDeviceTransferManager_TransferData =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_TransferData">,
-    .PJRT_Client_CreateBuffersForAsyncHostToDevice =
-        absent<"PJRT_Client_CreateBuffersForAsyncHostToDevice">,
-    .PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer">,
-    .PJRT_AsyncHostToDeviceTransferManager_Device =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_Device">,
-    .PJRT_AsyncHostToDeviceTransferManager_BufferCount =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_BufferCount">,
-    .PJRT_AsyncHostToDeviceTransferManager_BufferSize =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_BufferSize">,
-    .PJRT_AsyncHostToDeviceTransferManager_SetBufferError =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_SetBufferError">,
-    .PJRT_AsyncHostToDeviceTransferManager_AddMetadata =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_AddMetadata">,
-    .PJRT_Client_DmaMap = absent<"PJRT_Client_DmaMap">,
-    .PJRT_Client_DmaUnmap = absent<"PJRT_Client_DmaUnmap">,
+    .PJRT_AsyncHostToDeviceTransferManager_Destroy = transfer_manager_destroy,
+    .PJRT_AsyncHostToDeviceTransferManager_TransferData = transfer_manager_transfer_data,
+    .PJRT_Client_CreateBuffersForAsyncHostToDevice = client_create_buffers_for_async_host_to_device,
+    .PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer = transfer_manager_retrieve_buffer,
+    .PJRT_AsyncHostToDeviceTransferManager_Device = transfer_manager_device,
+    .PJRT_AsyncHostToDeviceTransferManager_BufferCount = transfer_manager_buffer_count,
+    .PJRT_AsyncHostToDeviceTransferManager_BufferSize = transfer_manager_buffer_size,
+    .PJRT_AsyncHostToDeviceTransferManager_SetBufferError = transfer_manager_set_buffer_error,
+    .PJRT_AsyncHostToDeviceTransferManager_AddMetadata = transfer_manager_add_metadata,
+    .PJRT_Client_DmaMap = client_dma_map,
+    .PJRT_Client_DmaUnmap = client_dma_unmap,
     .PJRT_Client_CreateUninitializedBuffer = client_create_uninitialized_buffer,
-    .PJRT_Client_UpdateGlobalProcessInfo = absent<"PJRT_Client_UpdateGlobalProcessInfo">,
+    .PJRT_Client_UpdateGlobalProcessInfo = client_update_global_process_info,
     .PJRT_TopologyDescription_Deserialize = topology_description_deserialize,
-    .PJRT_Client_CreateAliasBuffer = absent<"PJRT_Client_CreateAliasBuffer">,
-    .PJRT_Client_FulfillAliasBuffer = absent<"PJRT_Client_FulfillAliasBuffer">,
+    .PJRT_Client_CreateAliasBuffer = client_create_alias_buffer,
+    .PJRT_Client_FulfillAliasBuffer = client_fulfill_alias_buffer,
     .PJRT_LoadedExecutable_GetDeviceAssignment = loaded_executable_get_device_assignment,
-    .PJRT_Client_CreateErrorBuffer = absent<"PJRT_Client_CreateErrorBuffer">,
-    .PJRT_AsyncHostToDeviceTransferManager_TransferLiteral =
-        absent<"PJRT_AsyncHostToDeviceTransferManager_TransferLiteral">,
-    .PJRT_Buffer_CopyRawToHostFuture = absent<"PJRT_Buffer_CopyRawToHostFuture">,
+    .PJRT_Client_CreateErrorBuffer = client_create_error_buffer,
+    .PJRT_AsyncHostToDeviceTransferManager_TransferLiteral = transfer_manager_transfer_literal,
+    .PJRT_Buffer_CopyRawToHostFuture = buffer_copy_raw_to_host_future,
     .PJRT_Device_PoisonExecution = absent<"PJRT_Device_PoisonExecution">,
-    .PJRT_Device_CreateAsyncTrackingEvent = absent<"PJRT_Device_CreateAsyncTrackingEvent">,
-    .PJRT_AsyncTrackingEvent_Destroy = absent<"PJRT_AsyncTrackingEvent_Destroy">,
+    .PJRT_Device_CreateAsyncTrackingEvent = device_create_async_tracking_event,
+    .PJRT_AsyncTrackingEvent_Destroy = async_tracking_event_destroy,
     .PJRT_Executable_GetCompileOptions = executable_get_compile_options,
-    .PJRT_Buffer_DonateWithControlDependency = absent<"PJRT_Buffer_DonateWithControlDependency">,
+    .PJRT_Buffer_DonateWithControlDependency = buffer_donate_with_control_dependency,
     .PJRT_Event_Create = event_create,
     .PJRT_Event_Set = event_set,
     .PJRT_Device_GetAttributes = device_get_attributes,
     .PJRT_Client_Load = client_load,
     .PJRT_LoadedExecutable_AddressableDeviceLogicalIds =
         loaded_executable_addressable_device_logical_ids,
-    .PJRT_Buffer_Bitcast = absent<"PJRT_Buffer_Bitcast">,
+    .PJRT_Buffer_Bitcast = buffer_bitcast,
     .PJRT_Error_ForEachPayload = error_for_each_payload,
     .PJRT_TopologyDescription_Fingerprint = topology_description_fingerprint,
     .PJRT_Executable_ParameterMemoryKinds = executable_parameter_memory_kinds,

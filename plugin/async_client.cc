@@ -1,6 +1,7 @@
 #include "plugin/async_client.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -27,6 +28,10 @@ constexpr std::chrono::nanoseconds kShort = std::chrono::microseconds(100);
 // A program that has not run yet counts as short if its operations and bytes together are fewer.
 constexpr double kSmall = 1 << 16;
 
+Error out_of_memory() {
+  return make_error(Code::resource_exhausted, "systole plugin: out of memory");
+}
+
 // Waits for the end of work whose error its event keeps.
 void wait_for_end(const Event& event) {
   try {
@@ -35,28 +40,46 @@ void wait_for_end(const Event& event) {
   }
 }
 
-// An array of the inner client that a launch may still have to make. Shared by its buffer and by
-// the launches that use it.
+// What a launch has to know of an array that it is given.
+struct ArrayState {
+  Event ready;
+  // `ready` needs a call of the host, or launches that do. The queue does not hold these launches.
+  bool waits_for_host = false;
+  Event read;  // by such launches, which donation must wait for
+};
+
+// An array of the inner client that a launch, or the host, may still have to make. Shared by its
+// buffer and by the launches that use it.
 struct Array {
   TensorType type;
   int device_id = 0;
   std::unique_ptr<Buffer> inner;  // null until `ready`, and after a failure
   mutable systole::Mutex mutex;
-  Event made SYSTOLE_GUARDED_BY(mutex);  // by the last launch that was given the array
+  // As of the last launch that was given the array; `ready` is the launch's event.
+  ArrayState made SYSTOLE_GUARDED_BY(mutex);
 
-  Event ready() const {
-    Event event;
+  ArrayState state() const {
+    ArrayState state;
     {
       const systole::MutexLock lock(mutex);
-      event = made;
+      state = made;
     }
-    if (!event.ready() || event.error() != nullptr || inner == nullptr) return event;
-    return inner->ready();
+    const Event& event = state.ready;
+    if (event.ready() && event.error() == nullptr && inner != nullptr) state.ready = inner->ready();
+    return state;
+  }
+  Event ready() const { return state().ready; }
+
+  void set_made(Event event, bool waits_for_host) {
+    const systole::MutexLock lock(mutex);
+    made.ready = std::move(event);
+    made.waits_for_host = waits_for_host;
   }
 
-  void set_made(Event event) {
+  void add_read(const Event& event) {
     const systole::MutexLock lock(mutex);
-    made = std::move(event);
+    const std::array<Event, 2> both = {made.read, event};
+    made.read = runtime::all_of(both);
   }
 };
 
@@ -98,12 +121,43 @@ std::shared_ptr<Array> new_array(const TensorType& type, int device_id) {
   return array;
 }
 
+class HostArray final : public PendingArray {
+ public:
+  HostArray(runtime::Client& client, std::shared_ptr<Array> array)
+      : client_(client), array_(std::move(array)) {
+    array_->set_made(promise_.event(), true);
+  }
+
+  void give(Tensor elements) override {
+    if (given_.exchange(true)) return;
+    try {
+      array_->inner =
+          client_.buffer_from_host(std::move(elements), {.device_ids = {&array_->device_id, 1}});
+      promise_.set();
+    } catch (const Error& error) {
+      promise_.fail(error);
+    } catch (const std::bad_alloc&) {
+      promise_.fail(out_of_memory());
+    }
+  }
+  void fail(const Error& error) override {
+    if (!given_.exchange(true)) promise_.fail(error);
+  }
+
+ private:
+  runtime::Client& client_;
+  std::shared_ptr<Array> array_;
+  Promise promise_;
+  std::atomic<bool> given_ = false;
+};
+
 // The time of the latest run of a program.
 class RunTime {
  public:
   explicit RunTime(const runtime::ExecutableStats& stats)
-      : last_(stats.flops + static_cast<double>(stats.argument_bytes + stats.result_bytes +
-                                                stats.temp_bytes) <
+      : last_(stats.flops + stats.transcendentals +
+                          static_cast<double>(stats.argument_bytes + stats.result_bytes +
+                                              stats.temp_bytes) <
                       kSmall
                   ? std::chrono::nanoseconds(0)
                   : kShort) {}
@@ -150,7 +204,7 @@ class Launch {
             "systole plugin: argument, got another client's buffer, expected one of its own");
       }
       input.array = buffer->array();
-      input.ready = input.array->ready();
+      input.state = input.array->state();
     }
     const std::span<const TensorType> types = program_->executable->result_types();
     results_.reserve(results.size());
@@ -163,23 +217,42 @@ class Launch {
     }
   }
 
+  // Ready when the launch may take its place in the queue: whether with success does not matter.
+  Event waits_for() const {
+    std::vector<Event> events;
+    for (const Input& input : arguments_) {
+      if (input.state.waits_for_host && !input.state.ready.ready()) {
+        events.push_back(input.state.ready);
+      }
+      if (input.donate && !input.state.read.ready()) events.push_back(input.state.read);
+    }
+    return runtime::all_of(events);
+  }
+
   bool arguments_are_ready() const {
-    return std::ranges::all_of(arguments_, [](const Input& x) { return x.ready.ready(); });
+    return std::ranges::all_of(arguments_, [](const Input& x) {
+      return x.state.ready.ready() && (!x.donate || x.state.read.ready());
+    });
   }
 
   // Whether an argument is known to have failed.
   bool arguments_failed() const {
     return std::ranges::any_of(arguments_,
-                               [](const Input& x) { return x.ready.error() != nullptr; });
+                               [](const Input& x) { return x.state.ready.error() != nullptr; });
   }
 
   // The new arrays, and the donated ones, are ready with `done`.
-  void announce(const Event& done) const {
+  void announce(const Event& done, bool waits_for_host = false) const {
     for (const Output& output : results_) {
-      if (output.array != nullptr) output.array->set_made(done);
+      if (output.array != nullptr) output.array->set_made(done, waits_for_host);
     }
     for (const Input& input : arguments_) {
-      if (input.donate && input.array != nullptr) input.array->set_made(done);
+      if (input.array == nullptr) continue;
+      if (input.donate) {
+        input.array->set_made(done, waits_for_host);
+      } else if (waits_for_host) {
+        input.array->add_read(done);
+      }
     }
   }
 
@@ -225,7 +298,7 @@ class Launch {
     } catch (const Error& error) {
       promise.fail(error);
     } catch (const std::bad_alloc&) {
-      promise.fail(make_error(Code::resource_exhausted, "systole plugin: out of memory"));
+      promise.fail(out_of_memory());
     } catch (const std::exception& error) {
       promise.fail(internal_error("systole plugin: {}", error.what()));
     }
@@ -234,7 +307,7 @@ class Launch {
  private:
   struct Input {
     std::shared_ptr<Array> array;
-    Event ready;  // before this launch
+    ArrayState state;  // before this launch
     const Tensor* host = nullptr;
     Tensor kept;
     bool donate = false;
@@ -245,8 +318,9 @@ class Launch {
   };
 
   static Event failure_of(const Input& input) {
-    if (!input.ready.ready()) wait_for_end(input.ready);
-    return input.ready.error() == nullptr ? Event() : input.ready;
+    const Event& ready = input.state.ready;
+    if (!ready.ready()) wait_for_end(ready);
+    return ready.error() == nullptr ? Event() : ready;
   }
 
   std::shared_ptr<LoadedProgram> program_;
@@ -297,9 +371,9 @@ class AsyncExecutable final : public Executable {
     launch.keep_host_arguments();
     auto promise = std::make_shared<Promise>();
     Event done = promise->event();
-    launch.announce(done);
-    queue_->add([launch = std::make_shared<Launch>(std::move(launch)),
-                 promise = std::move(promise)] { launch->run_later(*promise); });
+    const Event given = launch.waits_for();
+    launch.announce(done, !given.ready());
+    enqueue(std::make_shared<Launch>(std::move(launch)), std::move(promise), given);
     if (!program_->calls_host) return done;
     wait_for_end(done);
     if (done.error() != nullptr && !fails) throw Error(*done.error());
@@ -307,6 +381,28 @@ class AsyncExecutable final : public Executable {
   }
 
  private:
+  // Gives the launch its place in the queue: now, or, so that other launches need not wait, when
+  // the host has given its arguments.
+  void enqueue(std::shared_ptr<Launch> launch, std::shared_ptr<Promise> promise,
+               const Event& given) const {
+    auto work = [launch = std::move(launch), promise] { launch->run_later(*promise); };
+    if (given.ready()) return queue_->add(std::move(work));
+    given.then([work = std::move(work), promise = std::move(promise),
+                weak = std::weak_ptr(queue_)](const Error*) {
+      try {
+        const std::shared_ptr<LaunchQueue> queue = weak.lock();
+        if (queue == nullptr) {
+          throw make_error(Code::cancelled, "systole plugin: the client was destroyed");
+        }
+        queue->add(work);
+      } catch (const Error& error) {
+        promise->fail(error);
+      } catch (const std::exception& error) {  // no thread, no memory
+        promise->fail(make_error(Code::resource_exhausted, "systole plugin: {}", error.what()));
+      }
+    });
+  }
+
   std::shared_ptr<LoadedProgram> program_;
   std::shared_ptr<LaunchQueue> queue_;
 };
@@ -332,6 +428,13 @@ std::unique_ptr<Executable> AsyncClient::compile(const hlo::Module& module,
                           [](const hlo::Computation* function) { return calls_host(*function); });
   if (!options.device_assignment.empty()) program->device_id = options.device_assignment.front();
   return std::make_unique<AsyncExecutable>(std::move(program), queue_);
+}
+
+std::pair<std::unique_ptr<Buffer>, std::shared_ptr<PendingArray>> AsyncClient::pending_buffer(
+    const TensorType& type, int device_id) {
+  auto array = new_array(type, device_id);
+  auto pending = std::make_shared<HostArray>(inner_, array);
+  return {std::make_unique<AsyncBuffer>(std::move(array)), std::move(pending)};
 }
 
 std::unique_ptr<Buffer> AsyncClient::buffer_from_host(Tensor tensor,

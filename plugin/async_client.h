@@ -4,11 +4,24 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "plugin/launch_queue.h"
 #include "systole/runtime/client.h"
 
 namespace systole::plugin {
+
+// The elements of an array that its buffer does not have yet: they come from the caller, not from a
+// program. Programs that read the array wait for them, and others do not wait for these programs.
+// Without a call of give() or fail() the array fails with CANCELLED at the end of this object.
+// Thread-safe; the first call of the two counts.
+class PendingArray {
+ public:
+  virtual ~PendingArray() = default;
+  // Errors, such as too little memory, are the array's.
+  virtual void give(Tensor elements) = 0;
+  virtual void fail(const Error& error) = 0;
+};
 
 // Runs the programs of `inner`, a client whose calls return when their work has ended, in the order
 // of the calls, on one thread. Two kinds of programs run in the call if no launch is under way:
@@ -28,6 +41,9 @@ class AsyncClient final : public runtime::Client {
                                                const runtime::CompileOptions& options) override;
   std::unique_ptr<runtime::Buffer> buffer_from_host(Tensor tensor,
                                                     const runtime::BufferOptions& options) override;
+  // Makes a buffer whose elements come later.
+  std::pair<std::unique_ptr<runtime::Buffer>, std::shared_ptr<PendingArray>> pending_buffer(
+      const TensorType& type, int device_id);
   runtime::MemoryStats memory_stats(int device_id) const override {
     return inner_.memory_stats(device_id);
   }

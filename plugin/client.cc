@@ -75,6 +75,13 @@ PJRT_Error* client_platform_name(PJRT_Client_PlatformName_Args* args) {
   });
 }
 
+// The state of other processes concerns no device here: all are in this process. A client of JAX
+// ends the process when this call fails.
+PJRT_Error* client_update_global_process_info(PJRT_Client_UpdateGlobalProcessInfo_Args* args) {
+  return run("PJRT_Client_UpdateGlobalProcessInfo", args,
+             [](PJRT_Client_UpdateGlobalProcessInfo_Args&) {});
+}
+
 PJRT_Error* client_process_index(PJRT_Client_ProcessIndex_Args* args) {
   return run("PJRT_Client_ProcessIndex", args,
              [](PJRT_Client_ProcessIndex_Args& a) { a.process_index = 0; });

@@ -3,6 +3,7 @@
 #include "plugin/objects.h"
 #include "plugin/shardings.h"
 #include "systole/base/error.h"
+#include "systole/hlo/ir/placement.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/pjrt_abi/element_type.h"
 #include "systole/runtime/partitioned_program.h"
@@ -47,6 +48,47 @@ runtime::CompileOptions runtime_options(const hlo::Computation& main,
   return options;
 }
 
+// The order of axes in which a result is a parameter as it lies in memory: transposed axes lie as
+// they did before. Others are row-major.
+Layout natural_layout(const Program& program, hlo::Value value) {
+  std::vector<const Dims*> permutations;  // from the result on
+  while (!value.def->is(hlo::Opcode::parameter)) {
+    if (value.def->is(hlo::Opcode::transpose)) {
+      permutations.push_back(&value.def->attrs<hlo::TransposeAttrs>().permutation);
+    } else if (!hlo::is_placement(*value.def) || value.def->num_operands() != 1) {
+      break;
+    }
+    value = value.def->operand(0);
+  }
+  Layout layout = row_major(value.shape().rank());
+  if (value.def->is(hlo::Opcode::parameter)) {
+    layout = program.parameter_layouts[value.def->attrs<hlo::ParameterAttrs>().index];
+  }
+  for (auto at = permutations.rbegin(); at != permutations.rend(); ++at) {
+    for (int64_t& axis : layout.minor_to_major) {
+      axis = std::ranges::find(**at, axis) - (*at)->begin();
+    }
+  }
+  return layout;
+}
+
+// A donor is given up only if a result can take its memory: one of as many bytes, which no other
+// parameter is written over.
+void match_donors(Program& program) {
+  std::vector<bool> taken;
+  for (const int parameter : program.aliased_parameter) taken.push_back(parameter >= 0);
+  for (size_t p = 0; p < program.donors.size(); ++p) {
+    if (!program.donors[p] || program.donated[p]) continue;
+    size_t k = 0;
+    while (k < taken.size() &&
+           (taken[k] || program.results[k].byte_size() != program.parameters[p].byte_size())) {
+      ++k;
+    }
+    program.donors[p] = k < taken.size();
+    if (program.donors[p]) taken[k] = true;
+  }
+}
+
 // `module` is the program of one device, `given` the one whose attributes tell of its parameters.
 void describe_interface(Program& program, const hlo::Module& module, const hlo::Module& given) {
   const hlo::Computation& main = module.entry();
@@ -68,6 +110,7 @@ void describe_interface(Program& program, const hlo::Module& module, const hlo::
     program.result_dims.insert(program.result_dims.end(), result.shape().begin(),
                                result.shape().end());
   }
+  match_donors(program);
   const auto of = [](const std::map<int, hlo::AttributeTexts>& all, size_t index) {
     const auto found = all.find(static_cast<int>(index));
     return found == all.end() ? hlo::AttributeTexts() : found->second;
@@ -79,12 +122,22 @@ void describe_interface(Program& program, const hlo::Module& module, const hlo::
   }
   for (size_t k = 0; k < program.results.size(); ++k) {
     const hlo::AttributeTexts attributes = of(given.entry().attributes().results, k);
-    program.result_layouts.push_back(read_layout(attributes, program.results[k]));
+    const bool is_free = is_auto_layout(attributes);
+    program.result_layouts.push_back(is_free ? natural_layout(program, main.results()[k])
+                                             : read_layout(attributes, program.results[k]));
     program.result_memory_kinds.add(read_memory_kind(attributes));
   }
 }
 
 void check_devices(const pjrt_abi::CompileOptions& options, size_t devices) {
+  std::vector<int> ids = options.device_assignment;
+  std::ranges::sort(ids);
+  // More replicas than devices share them, as our own client asks for.
+  const bool may_share = options.num_partitions == 1 && ids.size() > devices;
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end() && !may_share) {
+    throw invalid_argument("systole plugin: device assignment, got device {} twice, expected once",
+                           *twice);
+  }
   const auto wanted = int64_t{options.num_replicas} * options.num_partitions;
   if (!options.device_assignment.empty() || wanted <= static_cast<int64_t>(devices)) return;
   throw invalid_argument(
@@ -128,6 +181,7 @@ void divide_stats(Program& program, size_t num_devices) {
   stats.result_bytes = bytes_of(program.results);
   stats.temp_bytes = (stats.temp_bytes + devices - 1) / devices;
   stats.flops /= static_cast<double>(devices);
+  stats.transcendentals /= static_cast<double>(devices);
 }
 
 }  // namespace
@@ -156,8 +210,10 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   program->stats = executable->stats();
   if (num_partitions > 1) {
     divide_stats(*program, static_cast<size_t>(parts.options.num_replicas));
+    program->of_device = std::move(parts.module);
   }
   program->cost.add("flops", static_cast<float>(program->stats.flops));
+  program->cost.add("transcendentals", static_cast<float>(program->stats.transcendentals));
   return {std::move(program), std::move(executable)};
 }
 

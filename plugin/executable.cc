@@ -6,6 +6,7 @@
 #include "plugin/objects.h"
 #include "systole/runtime/serialized_program.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
+#include "systole/stablehlo/text/text.h"
 
 namespace systole::plugin {
 namespace {
@@ -63,11 +64,33 @@ std::string_view options_or(const char* given, size_t size, std::string_view oth
   return given == nullptr || size == 0 ? other : std::string_view(given, size);
 }
 
+// Shardings are left out: types are those of the device's parts.
+std::string text_of_device(const hlo::Module& program) {
+  const auto module = program.clone();
+  const auto drop = [](auto& attributes) {
+    std::erase_if(attributes, [](const auto& row) {
+      return row.first.starts_with("sdy.") || row.first == "mhlo.sharding";
+    });
+  };
+  drop(module->attributes);
+  for (const auto& function : module->functions()) {
+    hlo::FunctionAttributes& attributes = function->attributes();
+    drop(attributes.function);
+    for (auto& [index, texts] : attributes.parameters) drop(texts);
+    for (auto& [index, texts] : attributes.results) drop(texts);
+  }
+  return hlo::print(*module);
+}
+
+std::string program_text(const Program& program) {
+  if (program.of_device != nullptr) return text_of_device(*program.of_device);
+  const bool is_text = !hlo::is_bytecode(program.code);
+  return is_text ? program.code : hlo::bytecode_to_text(program.code, "program");
+}
+
 // Sets `program` as the two calls of PJRT_Executable_OptimizedProgram expect.
 void give_program(const Program& program, PJRT_Program& target) {
-  const std::string text = hlo::is_bytecode(program.code)
-                               ? hlo::bytecode_to_text(program.code, "program")
-                               : program.code;
+  const std::string text = program_text(program);
   target.format = "mlir";
   target.format_size = 4;
   if (target.code != nullptr) {
@@ -174,6 +197,11 @@ PJRT_Error* executable_get_compiled_memory_stats(
   return run("PJRT_Executable_GetCompiledMemoryStats", args,
              [](PJRT_Executable_GetCompiledMemoryStats_Args& a) {
                const runtime::ExecutableStats& stats = a.executable->program->stats;
+               // Callers need not clear what is not known.
+               constexpr size_t kFirst = offsetof(PJRT_Executable_GetCompiledMemoryStats_Args,
+                                                  generated_code_size_in_bytes);
+               std::memset(reinterpret_cast<std::byte*>(&a) + kFirst, 0,
+                           PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE - kFirst);
                a.generated_code_size_in_bytes = stats.code_bytes;
                a.argument_size_in_bytes = stats.argument_bytes;
                a.output_size_in_bytes = stats.result_bytes;

@@ -87,6 +87,34 @@ bool fits_parameter(const TensorType& type, const TensorType& parameter) {
          (parameter.dtype == DType::token && type == TensorType{DType::pred, Shape({0})});
 }
 
+// Returns the device that a call runs on, of those of the program.
+PJRT_Device* device_of(const PJRT_LoadedExecutable_Execute_Args& args, size_t index) {
+  return args.execute_device != nullptr ? args.execute_device : args.executable->devices[index];
+}
+
+void check_argument(const PJRT_LoadedExecutable_Execute_Args& args, size_t device,
+                    size_t parameter) {
+  const Program& program = *args.executable->program;
+  const PJRT_Buffer* const buffer = args.argument_lists[device][parameter];
+  if (buffer == nullptr) {
+    throw invalid_argument("{}: argument {} of '{}', got null, expected a buffer", kExecute,
+                           parameter, program.name);
+  }
+  if (!fits_parameter(buffer->type, program.parameters[parameter])) {
+    throw invalid_argument("{}: argument {} of '{}', got {}, expected {}", kExecute, parameter,
+                           program.name, buffer->type, program.parameters[parameter]);
+  }
+  const bool any_device = is_portable(*args.executable) && args.execute_device == nullptr;
+  const PJRT_Device* const expected = device_of(args, device);
+  if (buffer->device == expected || (any_device && buffer->client == args.executable->client)) {
+    return;
+  }
+  throw invalid_argument("{}: argument {} of '{}', got a buffer of device {}{}, expected device {}",
+                         kExecute, parameter, program.name, buffer->device->description.device->id,
+                         buffer->client == args.executable->client ? "" : " of another client",
+                         expected->description.device->id);
+}
+
 void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
   const Program& program = *args.executable->program;
   if (args.num_args != program.parameters.size()) {
@@ -100,16 +128,7 @@ void check_call(const PJRT_LoadedExecutable_Execute_Args& args) {
         program.name, args.num_devices, devices);
   }
   for (size_t d = 0; d < args.num_devices; ++d) {
-    for (size_t p = 0; p < args.num_args; ++p) {
-      if (args.argument_lists[d][p] == nullptr) {
-        throw invalid_argument("{}: argument {} of '{}', got null, expected a buffer", kExecute, p,
-                               program.name);
-      }
-      const PJRT_Buffer& buffer = *args.argument_lists[d][p];
-      if (fits_parameter(buffer.type, program.parameters[p])) continue;
-      throw invalid_argument("{}: argument {} of '{}', got {}, expected {}", kExecute, p,
-                             program.name, buffer.type, program.parameters[p]);
-    }
+    for (size_t p = 0; p < args.num_args; ++p) check_argument(args, d, p);
   }
 }
 
@@ -156,8 +175,7 @@ class Call {
     buffers.reserve(args_.num_devices * arrays_.size());
     events.reserve(args_.num_devices);
     for (size_t d = 0; d < args_.num_devices; ++d) {
-      PJRT_Device* const device =
-          args_.execute_device != nullptr ? args_.execute_device : args_.executable->devices[d];
+      PJRT_Device* const device = device_of(args_, d);
       for (size_t k = 0; k < arrays_.size(); ++k) {
         const bool whole = types[k] == program_.results[k];
         buffers.emplace_back(make_buffer(args_.executable->client, device, program_.results[k],

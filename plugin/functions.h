@@ -34,6 +34,7 @@ PJRT_Error* client_lookup_device(PJRT_Client_LookupDevice_Args* args);
 PJRT_Error* client_lookup_addressable_device(PJRT_Client_LookupAddressableDevice_Args* args);
 PJRT_Error* client_addressable_memories(PJRT_Client_AddressableMemories_Args* args);
 PJRT_Error* client_default_device_assignment(PJRT_Client_DefaultDeviceAssignment_Args* args);
+PJRT_Error* client_update_global_process_info(PJRT_Client_UpdateGlobalProcessInfo_Args* args);
 PJRT_Error* client_topology_description(PJRT_Client_TopologyDescription_Args* args);
 
 // device.cc
@@ -141,5 +142,42 @@ PJRT_Error* buffer_copy_to_memory(PJRT_Buffer_CopyToMemory_Args* args);
 PJRT_Error* client_create_view_of_device_buffer(PJRT_Client_CreateViewOfDeviceBuffer_Args* args);
 PJRT_Error* buffer_copy_raw_to_host(PJRT_Buffer_CopyRawToHost_Args* args);
 PJRT_Error* client_create_uninitialized_buffer(PJRT_Client_CreateUninitializedBuffer_Args* args);
+PJRT_Error* buffer_copy_raw_to_host_future(PJRT_Buffer_CopyRawToHostFuture_Args* args);
+
+// transfer_manager.cc
+PJRT_Error* transfer_manager_destroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args);
+PJRT_Error* transfer_manager_transfer_data(
+    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args);
+PJRT_Error* client_create_buffers_for_async_host_to_device(
+    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args);
+PJRT_Error* transfer_manager_retrieve_buffer(
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args);
+PJRT_Error* transfer_manager_device(PJRT_AsyncHostToDeviceTransferManager_Device_Args* args);
+PJRT_Error* transfer_manager_buffer_count(
+    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args);
+PJRT_Error* transfer_manager_buffer_size(
+    PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args* args);
+PJRT_Error* transfer_manager_set_buffer_error(
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args);
+PJRT_Error* transfer_manager_add_metadata(
+    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args);
+PJRT_Error* transfer_manager_transfer_literal(
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args);
+
+// pending_buffers.cc
+PJRT_Error* client_create_error_buffer(PJRT_Client_CreateErrorBuffer_Args* args);
+PJRT_Error* client_create_alias_buffer(PJRT_Client_CreateAliasBuffer_Args* args);
+PJRT_Error* client_fulfill_alias_buffer(PJRT_Client_FulfillAliasBuffer_Args* args);
+PJRT_Error* buffer_donate_with_control_dependency(
+    PJRT_Buffer_DonateWithControlDependency_Args* args);
+PJRT_Error* buffer_bitcast(PJRT_Buffer_Bitcast_Args* args);
+
+// profiler.cc
+PJRT_Error* device_create_async_tracking_event(PJRT_Device_CreateAsyncTrackingEvent_Args* args);
+PJRT_Error* async_tracking_event_destroy(PJRT_AsyncTrackingEvent_Destroy_Args* args);
+
+// host_memory.cc
+PJRT_Error* client_dma_map(PJRT_Client_DmaMap_Args* args);
+PJRT_Error* client_dma_unmap(PJRT_Client_DmaUnmap_Args* args);
 
 }  // namespace systole::plugin

@@ -23,6 +23,8 @@ struct PJRT_MemoryDescription {
 namespace systole::plugin {
 namespace {
 
+constexpr const char* kLayoutMode = "mhlo.layout_mode";
+
 // The string of attribute `name`, without quotes; "" if it is missing.
 std::string_view text_of(const hlo::AttributeTexts& attributes, const std::string& name) {
   const auto found = attributes.find(name);
@@ -111,7 +113,7 @@ PJRT_Error* memory_description_kind(PJRT_MemoryDescription_Kind_Args* args) {
 }
 
 constinit PJRT_MemoryDescriptions_Extension memories_extension = {
-    .base = {.struct_size = sizeof(PJRT_MemoryDescriptions_Extension),
+    .base = {.struct_size = PJRT_MemoryDescriptions_Extension_STRUCT_SIZE,
              .type = PJRT_Extension_Type_MemoryDescriptions,
              .next = nullptr},
     .of_device = memory_descriptions,
@@ -135,13 +137,16 @@ void check_layout(std::string_view function, const Layout& layout, const TensorT
                          fmt::join(layout.minor_to_major, ","));
 }
 
+bool is_auto_layout(const hlo::AttributeTexts& attributes) {
+  return text_of(attributes, kLayoutMode) == "auto";
+}
+
 Layout read_layout(const hlo::AttributeTexts& attributes, const TensorType& type) {
-  constexpr std::string_view kName = "mhlo.layout_mode";
-  std::string_view text = text_of(attributes, std::string(kName));
+  std::string_view text = text_of(attributes, kLayoutMode);
   if (text.empty() || text == "default" || text == "auto") return row_major(type.shape.rank());
   if (text.find(':') != std::string_view::npos) {
     throw unimplemented("systole plugin: {}, got \"{}\", expected an order of axes, \"{{0,1}}\"",
-                        kName, text);
+                        kLayoutMode, text);
   }
   Layout layout;
   text.remove_prefix(1);
@@ -153,7 +158,7 @@ Layout read_layout(const hlo::AttributeTexts& attributes, const TensorType& type
     text.remove_prefix(static_cast<size_t>(end - text.data()));
     if (text.starts_with(',')) text.remove_prefix(1);
   }
-  check_layout(kName, layout, type);
+  check_layout(kLayoutMode, layout, type);
   return layout;
 }
 
@@ -167,7 +172,7 @@ size_t read_memory_kind(const hlo::AttributeTexts& attributes) {
 }
 
 constinit PJRT_Layouts_Extension layouts_extension = {
-    .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
+    .base = {.struct_size = PJRT_Layouts_Extension_STRUCT_SIZE,
              .type = PJRT_Extension_Type_Layouts,
              .next = &memories_extension.base},
     .destroy = destroy_layout,

@@ -8,7 +8,7 @@
 
 #include "systole/base/shape.h"
 #include "systole/hlo/ir/module.h"
-#include "systole/pjrt_abi/extensions.h"
+#include "systole/pjrt_abi/pjrt_c_api.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the API's name
 struct PJRT_Layouts_MemoryLayout {
@@ -27,11 +27,12 @@ void check_layout(std::string_view function, const Layout& layout, const TensorT
 // Reads the attribute mhlo.layout_mode of a parameter or a result of main. Errors: UNIMPLEMENTED
 // for tiles; INVALID_ARGUMENT for other texts.
 Layout read_layout(const hlo::AttributeTexts& attributes, const TensorType& type);
+// Returns whether that attribute leaves the layout to the program.
+bool is_auto_layout(const hlo::AttributeTexts& attributes);
 // Reads the attribute mhlo.memory_kind: a place in kMemoryKinds. Errors: INVALID_ARGUMENT for other
 // kinds.
 size_t read_memory_kind(const hlo::AttributeTexts& attributes);
 
-// The first of the plugin's extensions.
 extern PJRT_Layouts_Extension layouts_extension;
 
 }  // namespace systole::plugin

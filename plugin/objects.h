@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,7 @@ struct MemoryKindNames {
 struct Program {
   std::string code;  // as given, with `format`
   std::string format;
+  std::shared_ptr<const hlo::Module> of_device;  // for several partitions: the program of one
   std::string options_bytes;
   pjrt_abi::CompileOptions options;
   std::string name;
@@ -163,6 +165,9 @@ struct PJRT_Client {
   std::vector<PJRT_Device*> devices;  // by id
   std::vector<PJRT_Memory*> memories;
   PJRT_TopologyDescription topology;
+
+  systole::Mutex mutex;
+  std::set<const void*> mapped SYSTOLE_GUARDED_BY(mutex);  // memory of PJRT_Client_DmaMap
 };
 
 struct PJRT_Executable {

@@ -15,6 +15,11 @@ namespace systole::plugin {
 namespace {
 
 constexpr std::string_view kBackend = "backend";
+constexpr std::string_view kCores = "cores";
+constexpr std::string_view kTpu = "tpu";
+// JAX tells these to plugins after jax.distributed.initialize().
+constexpr std::string_view kProcess = "node_id";
+constexpr std::string_view kProcesses = "num_nodes";
 // JAX and PyTorch/XLA pass these to plugins.
 constexpr std::array<std::string_view, 4> kIgnored = {"ml_framework_name", "ml_framework_version",
                                                       "max_inflight_computations", "platform_name"};
@@ -49,8 +54,19 @@ runtime::OptionValue value_of(const PJRT_NamedValue& value, std::string_view nam
   }
 }
 
+void check_processes(const runtime::OptionValue& processes) {
+  if (processes == runtime::OptionValue(int64_t{1})) return;
+  const auto* const count = std::get_if<int64_t>(&processes);
+  if (count == nullptr) throw wrong_type(kProcesses);
+  throw unimplemented(
+      "systole plugin: jax.distributed, got {} processes, expected 1: devices of several processes "
+      "are not there",
+      *count);
+}
+
 void set(BackendChoice& choice, std::string_view name, runtime::OptionValue value) {
-  if (std::ranges::find(kIgnored, name) != kIgnored.end()) return;
+  if (std::ranges::find(kIgnored, name) != kIgnored.end() || name == kProcess) return;
+  if (name == kProcesses) return check_processes(value);
   if (name != kBackend) {
     choice.options[std::string(name)] = std::move(value);
     return;
@@ -79,32 +95,46 @@ runtime::OptionValue converted(const runtime::OptionValue& value,
   return parse_value(*text);
 }
 
+// Takes the option `tpu`, the name of a board, for the cores of the board and their memory.
+void choose_board(BackendChoice& choice, std::string_view option_name) {
+  const auto given = choice.options.find(std::string(kTpu));
+  if (given == choice.options.end()) return;
+  const auto* const name = std::get_if<std::string>(&given->second);
+  if (name == nullptr) throw wrong_type(kTpu);
+  const auto board = std::ranges::find(kBoards, *name, &Board::name);
+  if (board == kBoards.end()) {
+    throw invalid_argument("systole plugin: {}, got '{}', expected one of {}", option_name, *name,
+                           fmt::join(kBoards | std::views::transform(&Board::name), ", "));
+  }
+  const auto cores = choice.options.find(std::string(kCores));
+  if (cores != choice.options.end() &&
+      converted(cores->second, int64_t{}) != runtime::OptionValue(board->cores)) {
+    throw invalid_argument(
+        "systole plugin: cores, got {} with {}={}, expected {} or none",
+        std::visit([](const auto& v) { return fmt::format("{}", v); }, cores->second), option_name,
+        *name, board->cores);
+  }
+  choice.options.erase(given);
+  choice.options[std::string(kCores)] = board->cores;
+  choice.options.try_emplace("core_memory", board->core_memory);
+  choice.options.try_emplace("core_kind", std::string(board->kind));
+}
+
 // Reads SYSTOLE_CORES, the number of devices, and SYSTOLE_TPU, the name of a board.
 void read_environment(BackendChoice& choice) {
   const std::string cores = environment_value("SYSTOLE_CORES");
   const std::string tpu = environment_value("SYSTOLE_TPU");
-  const runtime::OptionValue number = parse_value(cores);
   if (!cores.empty()) {
+    const runtime::OptionValue number = parse_value(cores);
     const auto* const count = std::get_if<int64_t>(&number);
     if (count == nullptr || *count < 1) {
       throw invalid_argument("systole plugin: SYSTOLE_CORES, got '{}', expected 1 or more", cores);
     }
-    choice.options["cores"] = *count;
+    choice.options[std::string(kCores)] = *count;
   }
   if (tpu.empty()) return;
-  const auto board = std::ranges::find(kBoards, tpu, &Board::name);
-  if (board == kBoards.end()) {
-    throw invalid_argument("systole plugin: SYSTOLE_TPU, got '{}', expected one of {}", tpu,
-                           fmt::join(kBoards | std::views::transform(&Board::name), ", "));
-  }
-  if (!cores.empty() && number != runtime::OptionValue(board->cores)) {
-    throw invalid_argument(
-        "systole plugin: SYSTOLE_CORES, got {} with SYSTOLE_TPU={}, expected {} or none", cores,
-        tpu, board->cores);
-  }
-  choice.options["cores"] = board->cores;
-  choice.options["core_memory"] = board->core_memory;
-  choice.options["core_kind"] = std::string(board->kind);
+  choice.options[std::string(kTpu)] = tpu;
+  choose_board(choice, "SYSTOLE_TPU");
 }
 
 }  // namespace
@@ -120,6 +150,7 @@ BackendChoice parse_choice(std::string_view text) {
     }
     set(choice, entry.substr(0, equals), parse_value(entry.substr(equals + 1)));
   }
+  choose_board(choice, "client option 'tpu'");
   return choice;
 }
 
@@ -133,11 +164,21 @@ std::string to_text(const BackendChoice& choice) {
 
 BackendChoice read_client_options(std::span<const PJRT_NamedValue> values) {
   BackendChoice choice = parse_choice(environment_value("SYSTOLE_PJRT_OPTIONS"));
-  read_environment(choice);
+  // A program that says what devices it wants is not asked by the environment.
+  const bool chosen = std::ranges::any_of(values, [](const PJRT_NamedValue& value) {
+    const std::string_view name(value.name, value.name_size);
+    return name == kCores || name == kTpu;
+  });
+  if (chosen) {
+    choice.options.erase(std::string(kCores));
+  } else {
+    read_environment(choice);
+  }
   for (const PJRT_NamedValue& value : values) {
     const std::string_view name(value.name, value.name_size);
     set(choice, name, value_of(value, name));
   }
+  choose_board(choice, "client option 'tpu'");
   const auto names = runtime::backend_names();
   if (std::ranges::find(names, choice.backend) == names.end()) {
     throw invalid_argument("systole plugin: option 'backend', got '{}', expected one of {}",

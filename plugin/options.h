@@ -16,12 +16,13 @@ struct BackendChoice {
 };
 
 // Reads `backend` ("cpu", "reference") and the options of that backend: `cores`, `core_memory`,
-// `core_kind`. Options that are not given are those of environment variables: SYSTOLE_CORES, a
-// number of devices; SYSTOLE_TPU, "v2-8" or "v3-8", the cores of that Cloud TPU with their memory;
-// SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8". A text is taken for a number where the option is
-// one: some hosts pass nothing else. Ignores the names that frameworks pass to every plugin.
-// Errors: INVALID_ARGUMENT for other names and for values of other types; NOT_FOUND for another
-// backend.
+// `core_kind`, or, for these three, `tpu`: "v2-8" or "v3-8", the cores of that Cloud TPU with their
+// memory. Options that are not given are those of SYSTOLE_PJRT_OPTIONS, "backend=cpu,cores=8";
+// where neither `cores` nor `tpu` is given, SYSTOLE_CORES and SYSTOLE_TPU are. A text is taken for
+// a number where the option is one: some hosts pass nothing else. Ignores the names that frameworks
+// pass to every plugin.
+// Errors: INVALID_ARGUMENT for other names and for values of other types; UNIMPLEMENTED for several
+// processes.
 BackendChoice read_client_options(std::span<const PJRT_NamedValue> values);
 
 // "backend=cpu,cores=8", which parse_choice() reads.

@@ -11,7 +11,6 @@ namespace systole::plugin {
 // Returns a sharding over `num_devices` devices as a serialised xla.OpSharding.
 std::string encode_sharding(const hlo::Sharding& sharding, int num_devices);
 
-// The first of the plugin's extensions.
 extern PJRT_Shardings_Extension shardings_extension;
 
 }  // namespace systole::plugin

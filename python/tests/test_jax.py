@@ -47,7 +47,15 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "scatter": lambda a: a.at[jnp.array([0, 2, 2])].add(a[:3]),
     "conv": lambda a: lax.conv(a[None, None], a[None, None, :3, :3], (1, 1), "SAME"),
     "special": lambda a: (jax.scipy.special.gammaln(jnp.abs(a) + 1), jax.scipy.special.ndtri(jax.nn.sigmoid(a))),
-    "scans": lambda a: (jnp.cumsum(a, 1), jnp.cumprod(a), lax.cummax(a)),
+    "scans": lambda a: (
+        jnp.cumsum(a, 1),
+        jnp.cumprod(a),
+        lax.cummax(a),
+        lax.cummin(a, 1, reverse=True),
+        lax.cumlogsumexp(a, 0),
+        lax.cumlogsumexp(a.ravel(), reverse=True),
+        lax.associative_scan(jnp.add, a, axis=1),
+    ),
     "vector math": lambda a: (jnp.log1p(jnp.abs(a)), jnp.cos(a), jnp.abs(a) ** 1.5, jnp.arctan2(a, a.T)),
     "bf16": lambda a: (a.astype(jnp.bfloat16) @ a.astype(jnp.bfloat16)).astype(jnp.float32),
 }
@@ -181,3 +189,9 @@ def test_unknown_compiler_options_are_refused() -> None:
     with pytest.raises(Exception, match="No such compile option: 'nonsense'"):
         lowered.compile(compiler_options={"nonsense": 1})
     lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})
+
+
+def test_cost_analysis_counts_as_xla() -> None:
+    x = jnp.ones((4, 8), jnp.float32)
+    cost = jax.jit(lambda x: jnp.exp(x * x) + x).lower(x).compile().cost_analysis()
+    assert (cost["flops"], cost["transcendentals"]) == (64, 32)

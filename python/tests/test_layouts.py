@@ -41,6 +41,14 @@ def test_the_default_is_row_major() -> None:
     assert jax.jit(lambda a: a.T)(X).format.layout.major_to_minor == (0, 1, 2)
 
 
+def test_transposed_results_lie_as_before() -> None:
+    free = Format(Layout.AUTO)
+    transposed = jax.jit(lambda a: (jnp.transpose(a, (1, 2, 0)), a + 1), out_shardings=(free, free))(X)
+    assert transposed[0].format.layout.major_to_minor == (2, 0, 1)
+    assert transposed[1].format.layout.major_to_minor == (0, 1, 2)
+    np.testing.assert_array_equal(transposed[0], X.transpose(1, 2, 0))
+
+
 @pytest.mark.parametrize("kind", ["device", "pinned_host", "unpinned_host"])
 def test_results_in_other_memories(kind: str) -> None:
     sharding = SingleDeviceSharding(jax.devices()[0], memory_kind=kind)

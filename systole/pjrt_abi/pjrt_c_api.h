@@ -30,12 +30,17 @@ typedef struct PJRT_Event PJRT_Event;
 typedef struct PJRT_Executable PJRT_Executable;
 typedef struct PJRT_ExecuteContext PJRT_ExecuteContext;
 typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
+typedef struct PJRT_Layouts_MemoryLayout PJRT_Layouts_MemoryLayout;
+typedef struct PJRT_Layouts_SerializedLayout PJRT_Layouts_SerializedLayout;
 typedef struct PJRT_LoadedExecutable PJRT_LoadedExecutable;
+typedef struct PJRT_MemoryDescription PJRT_MemoryDescription;
 typedef struct PJRT_MultiSlice_Config PJRT_MultiSlice_Config;
 typedef struct PJRT_SerializedCompileOptions PJRT_SerializedCompileOptions;
 typedef struct PJRT_SerializedExecutable PJRT_SerializedExecutable;
 typedef struct PJRT_SerializedTopology PJRT_SerializedTopology;
 typedef struct PJRT_TopologyDescription PJRT_TopologyDescription;
+typedef struct PLUGIN_Profiler PLUGIN_Profiler;
+typedef struct PLUGIN_Profiler_Error PLUGIN_Profiler_Error;
 
 #define ARGS(name, ...) typedef struct name##_Args name##_Args;
 #define STRUCT(name, ...) typedef struct name name;
@@ -45,7 +50,14 @@ typedef struct PJRT_TopologyDescription PJRT_TopologyDescription;
 // Extensions are a list that starts at PJRT_Api::extension_start. Readers skip types that they do
 // not know.
 typedef int PJRT_Extension_Type;
-enum { PJRT_Extension_Type_Shardings = 19 };
+enum {
+  PJRT_Extension_Type_Profiler = 1,
+  PJRT_Extension_Type_Custom_Partitioner = 2,
+  PJRT_Extension_Type_Layouts = 4,
+  PJRT_Extension_Type_MemoryDescriptions = 6,
+  PJRT_Extension_Type_HostAllocator = 15,
+  PJRT_Extension_Type_Shardings = 19
+};
 
 enum { PJRT_API_MAJOR = 0, PJRT_API_MINOR = 112 };
 

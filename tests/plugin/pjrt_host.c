@@ -590,8 +590,8 @@ static void refuse(PJRT_Client* client) {
   PJRT_Client_Devices_Args small = {.struct_size = 24, .client = client};
   fails(api->PJRT_Client_Devices(&small), PJRT_Error_Code_INVALID_ARGUMENT,
         "PJRT_Client_Devices: struct_size, got 24, expected at least 40");
-  PJRT_Client_DmaMap_Args map = {.struct_size = PJRT_Client_DmaMap_Args_STRUCT_SIZE};
-  fails(api->PJRT_Client_DmaMap(&map), PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Client_DmaMap");
+  PJRT_Device_ClearMemoryStats_Args clear = {.struct_size = PJRT_Device_ClearMemoryStats_Args_STRUCT_SIZE};
+  fails(api->PJRT_Device_ClearMemoryStats(&clear), PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Device_ClearMemoryStats");
   destroy_error(NULL);
 }
 

@@ -288,75 +288,6 @@ void check_bitcast(const Host& host) {
   });
 }
 
-void check_error_buffer(const Host& host) {
-  const Client client(host);
-  constexpr std::string_view kWhy = "the reason";
-  const int64_t dims[] = {4};
-  PJRT_Memory* const memory =
-      host.call<PJRT_Device_DefaultMemory_Args>([&](auto& args) { args.device = client.device(); })
-          .memory;
-  const Buffer buffer(host, host.call<PJRT_Client_CreateErrorBuffer_Args>([&](auto& args) {
-                                  args.client = client.get();
-                                  args.error_code = PJRT_Error_Code_DATA_LOSS;
-                                  args.error_message = kWhy.data();
-                                  args.error_message_size = kWhy.size();
-                                  args.shape_dims = dims;
-                                  args.shape_num_dims = 1;
-                                  args.shape_element_type = PJRT_Buffer_Type_F32;
-                                  args.memory = memory;
-                                })
-                                .buffer);
-  const PluginError told = host.wait(
-      host.call<PJRT_Buffer_ReadyEvent_Args>([&](auto& args) { args.buffer = buffer.get(); })
-          .event);
-  expect(told.code == PJRT_Error_Code_DATA_LOSS, "code of an error array, got {}, expected 15",
-         static_cast<int>(told.code));
-  expect(told.message.find(kWhy) != std::string::npos, "message of an error array, got '{}'",
-         told.message);
-  const Loaded sum = client.compile(kSum);
-  PJRT_Buffer* const arguments[] = {buffer.get(), buffer.get()};
-  client.refuses_to_run("an array with an error", sum, arguments);
-}
-
-void check_alias_buffer(const Host& host) {
-  const Client client(host);
-  const int64_t dims[] = {4};
-  PJRT_Memory* const memory =
-      host.call<PJRT_Device_DefaultMemory_Args>([&](auto& args) { args.device = client.device(); })
-          .memory;
-  const auto made = host.call<PJRT_Client_CreateAliasBuffer_Args>([&](auto& args) {
-    args.client = client.get();
-    args.memory = memory;
-    args.shape_dims = dims;
-    args.shape_num_dims = 1;
-    args.shape_element_type = PJRT_Buffer_Type_F32;
-  });
-  const Buffer alias(host, made.alias_buffer);
-  const Buffer real = client.put(floats({1, 2, 3, 4}));
-  host.call<PJRT_Client_FulfillAliasBuffer_Args>([&](auto& args) {
-    args.client = client.get();
-    args.buffer = real.get();
-    args.status_code = PJRT_Error_Code_OK;
-    args.fulfill_alias_buffer_cb = made.fulfill_alias_buffer_cb;
-  });
-  expect(client.get_floats(alias.get()) == std::vector<float>({1, 2, 3, 4}),
-         "an alias has other values than its array");
-}
-
-void check_donate_with_dependency(const Host& host) {
-  const Client client(host);
-  const Buffer buffer = client.put(floats({1, 2, 3, 4}));
-  const auto told = host.call<PJRT_Buffer_DonateWithControlDependency_Args>(
-      [&](auto& args) { args.buffer = buffer.get(); });
-  const Buffer later(host, told.out_buffer);
-  expect(is_deleted(host, buffer), "a donated array is not deleted");
-  auto ready = make<PJRT_Buffer_DonateWithControlDependency_Callback_Args>();
-  ready.callback_data = told.callback_data;
-  told.dependency_ready_callback(&ready);
-  expect(client.get_floats(later.get()) == std::vector<float>({1, 2, 3, 4}),
-         "an array with a control dependency has other values");
-}
-
 constexpr Check kChecks[] = {
     {"type, shape, device of an array",
      "PJRT_Buffer_ElementType PJRT_Buffer_Dimensions PJRT_Buffer_Device PJRT_Buffer_IsDeleted",
@@ -386,12 +317,6 @@ constexpr Check kChecks[] = {
     {"a view of the caller's memory", "PJRT_Client_CreateViewOfDeviceBuffer", check_view},
     {"an array without values", "PJRT_Client_CreateUninitializedBuffer", check_uninitialized},
     {"bitcast an array", "PJRT_Buffer_Bitcast", check_bitcast},
-    {"an array with an error", "PJRT_Client_CreateErrorBuffer PJRT_Buffer_ReadyEvent",
-     check_error_buffer},
-    {"an alias of an array that comes later",
-     "PJRT_Client_CreateAliasBuffer PJRT_Client_FulfillAliasBuffer", check_alias_buffer},
-    {"donate an array with a control dependency", "PJRT_Buffer_DonateWithControlDependency",
-     check_donate_with_dependency},
 };
 
 }  // namespace

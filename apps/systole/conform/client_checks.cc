@@ -236,6 +236,9 @@ void check_memory_stats(const Host& host) {
     const auto byte = static_cast<unsigned char>(*reinterpret_cast<const char*>(&set));
     expect(byte <= 1, "{}_is_set was not written", name);
     expect(byte == 0 || value >= 0, "{}, got {}", name, value);
+    constexpr auto kUnset = static_cast<int64_t>(0xA5A5A5A5A5A5A5A5U);
+    expect(byte == 1 || value == 0 || value == kUnset, "{} is {}, and said not to be set", name,
+           value);
   };
   flag(args.peak_bytes_in_use_is_set, args.peak_bytes_in_use, "peak_bytes_in_use");
   flag(args.num_allocs_is_set, args.num_allocs, "num_allocs");
@@ -246,6 +249,9 @@ void check_memory_stats(const Host& host) {
   flag(args.bytes_reservable_limit_is_set, args.bytes_reservable_limit, "bytes_reservable_limit");
   flag(args.largest_free_block_bytes_is_set, args.largest_free_block_bytes,
        "largest_free_block_bytes");
+  expect(!args.peak_bytes_in_use_is_set || args.peak_bytes_in_use >= args.bytes_in_use,
+         "bytes in use, got {}, more than the most that were in use, {}", args.bytes_in_use,
+         args.peak_bytes_in_use);
   flag(args.pool_bytes_is_set, args.pool_bytes, "pool_bytes");
   flag(args.peak_pool_bytes_is_set, args.peak_pool_bytes, "peak_pool_bytes");
 }

@@ -193,6 +193,9 @@ void check_cost(const Host& host) {
     if (name == "flops" && value.type == PJRT_NamedValue_kFloat)
       expect(value.float_value >= 4 && value.float_value < 1000, "flops of four sums, got {}",
              value.float_value);
+    if (name == "transcendentals" && value.type == PJRT_NamedValue_kFloat)
+      expect(value.float_value == 0, "transcendental functions of four sums, got {}",
+             value.float_value);
   }
 }
 
@@ -208,6 +211,14 @@ void check_memory_plan(const Host& host) {
          told.output_size_in_bytes);
   expect(told.temp_size_in_bytes >= 0, "bytes of intermediate values, got {}",
          told.temp_size_in_bytes);
+  const auto code = host.call<PJRT_Executable_SizeOfGeneratedCodeInBytes_Args>(
+      [&](auto& args) { args.executable = program.get(); });
+  expect(code.size_in_bytes <= 0 || told.generated_code_size_in_bytes == code.size_in_bytes,
+         "bytes of the code, got {}, expected {}", told.generated_code_size_in_bytes,
+         code.size_in_bytes);
+  expect(told.total_size_in_bytes == 0 ||
+             told.total_size_in_bytes >= told.argument_size_in_bytes + told.temp_size_in_bytes,
+         "bytes of all, got {}", told.total_size_in_bytes);
 }
 
 std::string fingerprint(const Client& client, std::string_view text) {
@@ -331,6 +342,61 @@ void check_lifetimes(const Host& host) {
          "an executable changed when what it came from was destroyed");
 }
 
+int id_of(const Host& host, PJRT_Device* device) {
+  PJRT_DeviceDescription* const description =
+      host.call<PJRT_Device_GetDescription_Args>([&](auto& args) { args.device = device; })
+          .device_description;
+  return host
+      .call<PJRT_DeviceDescription_Id_Args>(
+          [&](auto& args) { args.device_description = description; })
+      .id;
+}
+
+// Programs are on the devices that their options name.
+void check_chosen_devices(const Host& host) {
+  const Client client(host);
+  const auto devices = client.devices();
+  for (PJRT_Device* device : devices) {
+    const int id = id_of(host, device);
+    pjrt_abi::CompileOptions options{.device_assignment = {id}};
+    std::vector<pjrt_abi::CompileOptions> ways = {options};
+    if (id > 0) ways.push_back({.device_ordinal = id});
+    for (const pjrt_abi::CompileOptions& way : ways) {
+      const Loaded loaded = client.compile(kSum, way);
+      const auto told = host.call<PJRT_LoadedExecutable_AddressableDevices_Args>(
+          [&](auto& args) { args.executable = loaded.get(); });
+      expect(told.num_addressable_devices == 1 && told.addressable_devices[0] == device,
+             "a program for device {} is on another one", id);
+      const auto assignment = host.call<PJRT_LoadedExecutable_GetDeviceAssignment_Args>(
+          [&](auto& args) { args.executable = loaded.get(); });
+      const std::string bytes =
+          text_of(assignment.serialized_bytes, assignment.serialized_bytes_size);
+      assignment.serialized_device_assignment_deleter(assignment.serialized_device_assignment);
+      expect(bytes == pjrt_abi::encode_device_assignment(options),
+             "the device assignment of a program for device {}", id);
+      const Buffer x = client.put(floats({1, 2, 3, 4}), device);
+      PJRT_Buffer* const arguments[] = {x.get(), x.get()};
+      const auto results = client.run(loaded, arguments);
+      expect(host.call<PJRT_Buffer_Device_Args>([&](auto& args) {
+                   args.buffer = results[0].get();
+                 }).device == device,
+             "a result of a program for device {} is on another one", id);
+    }
+  }
+}
+
+void check_too_many_devices(const Host& host) {
+  const Client client(host);
+  const int count = static_cast<int>(client.devices().size());
+  try {
+    client.compile(kSum, {.num_replicas = count + 1});
+  } catch (const Failure& refused) {
+    expect(refused.what.find("PJRT_Client_Compile") != std::string::npos, "{}", refused.what);
+    return;
+  }
+  fail("{} devices took a program of {} replicas", count, count + 1);
+}
+
 // -- Saved executables.
 
 std::string save(const Client& client, const Loaded& loaded) {
@@ -448,6 +514,11 @@ constexpr Check kChecks[] = {
      check_logical_ids},
     {"the device assignment of an executable", "PJRT_LoadedExecutable_GetDeviceAssignment",
      check_device_assignment},
+    {"programs are on the devices that their options name",
+     "PJRT_Client_Compile PJRT_LoadedExecutable_AddressableDevices "
+     "PJRT_LoadedExecutable_GetDeviceAssignment",
+     check_chosen_devices},
+    {"more replicas than devices are refused", "PJRT_Client_Compile", check_too_many_devices},
     {"delete an executable twice; it cannot run",
      "PJRT_LoadedExecutable_Delete PJRT_LoadedExecutable_IsDeleted", check_delete},
     {"an executable outlives what it came from",

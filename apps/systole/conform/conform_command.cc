@@ -9,11 +9,11 @@
 #include <regex>
 #include <sstream>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/conform/host.h"
 #include "apps/systole/conform/report.h"
 #include "apps/systole/hlo/isolated.h"
-#include "apps/systole/output.h"
 #include "systole/base/error.h"
 #include "systole/base/library_path.h"
 
@@ -40,7 +40,8 @@ std::vector<const Check*> checks_of(const std::string& filter) {
   for (const auto family :
        {conform::table_checks(), conform::client_checks(), conform::buffer_checks(),
         conform::transfer_checks(), conform::compile_checks(), conform::execute_checks(),
-        conform::thread_checks()}) {
+        conform::thread_checks(), conform::launch_checks(), conform::pending_checks(),
+        conform::extension_checks(), conform::profiler_checks()}) {
     for (const Check& check : family) {
       if (std::regex_search(std::string(check.name), pattern) ||
           std::regex_search(std::string(check.functions), pattern))

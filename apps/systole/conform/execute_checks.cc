@@ -5,7 +5,6 @@
 #include <string>
 
 #include "apps/systole/conform/host.h"
-#include "systole/pjrt_abi/compile_options.h"
 
 namespace systole::app::conform {
 namespace {
@@ -127,19 +126,7 @@ void check_donated_twice(const Host& host) {
 
 void check_portable(const Host& host) {
   const Client client(host);
-  const std::string options = pjrt_abi::encode({.portable = true});
-  auto program = make<PJRT_Program>();
-  program.code = const_cast<char*>(kSum.data());
-  program.code_size = kSum.size();
-  program.format = "mlir";
-  program.format_size = 4;
-  const Loaded sum(host, host.call<PJRT_Client_Compile_Args>([&](auto& args) {
-                               args.client = client.get();
-                               args.program = &program;
-                               args.compile_options = options.data();
-                               args.compile_options_size = options.size();
-                             })
-                             .executable);
+  const Loaded sum = client.compile(kSum, {.portable = true});
   for (PJRT_Device* device : client.devices()) {
     const Buffer x = client.put(floats({1, 2, 3, 4}), device);
     PJRT_Buffer* const arguments[] = {x.get(), x.get()};
@@ -166,33 +153,16 @@ constexpr std::string_view kSumOfReplicas = R"(module @replicas {
 void check_replicas(const Host& host) {
   const Client client(host);
   if (client.devices().size() < 2) throw Absent{"a second device"};
-  const Loaded sum = client.compile(kSumOfReplicas, 2);
+  const Loaded sum = client.compile(kSumOfReplicas, {.num_replicas = 2});
   const auto devices = host.call<PJRT_LoadedExecutable_AddressableDevices_Args>(
       [&](auto& args) { args.executable = sum.get(); });
   expect(devices.num_addressable_devices == 2, "number of devices of two replicas, got {}",
          devices.num_addressable_devices);
   const Buffer x = client.put(floats({1, 2, 3, 4}), devices.addressable_devices[0]);
   const Buffer y = client.put(floats({10, 20, 30, 40}), devices.addressable_devices[1]);
-  PJRT_Buffer* const first[] = {x.get()};
-  PJRT_Buffer* const second[] = {y.get()};
-  PJRT_Buffer* const* const lists[] = {first, second};
-  PJRT_Buffer* results[2] = {};
-  PJRT_Buffer** const outputs[] = {&results[0], &results[1]};
-  PJRT_Event* events[2] = {};
-  auto options = make<PJRT_ExecuteOptions>();
-  host.call<PJRT_LoadedExecutable_Execute_Args>([&](auto& args) {
-    args.executable = sum.get();
-    args.options = &options;
-    args.argument_lists = lists;
-    args.num_devices = 2;
-    args.num_args = 1;
-    args.output_lists = outputs;
-    args.device_complete_events = events;
-  });
-  for (int i = 0; i < 2; ++i) {
-    const Buffer owned(host, results[i]);
-    host.await(events[i], "the event of a replica");
-    expect(client.get_floats(results[i]) == std::vector<float>({11, 22, 33, 44}),
+  const auto results = client.run_on_all(sum, {{x.get()}, {y.get()}});
+  for (size_t i = 0; i < 2; ++i) {
+    expect(client.get_floats(results[i][0].get()) == std::vector<float>({11, 22, 33, 44}),
            "the sum of two replicas on replica {}", i);
   }
 }

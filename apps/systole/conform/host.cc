@@ -5,8 +5,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "systole/pjrt_abi/compile_options.h"
-
 namespace systole::app::conform {
 
 Host::Host(const Setup& setup) : setup_(setup) {
@@ -59,6 +57,15 @@ PluginError Host::wait(PJRT_Event* event) const {
 void Host::await(PJRT_Event* event, std::string_view what) const {
   const PluginError error = wait(event);
   expect(error.code == PJRT_Error_Code_OK, "{}: {}", what, error.message);
+}
+
+bool is_ready(const Host& host, const Event& event) {
+  return host.call<PJRT_Event_IsReady_Args>([&](auto& args) { args.event = event.get(); }).is_ready;
+}
+
+Event ready_event(const Host& host, PJRT_Buffer* buffer) {
+  return {host,
+          host.call<PJRT_Buffer_ReadyEvent_Args>([&](auto& args) { args.buffer = buffer; }).event};
 }
 
 std::string text_of(const char* text, size_t size) {
@@ -161,6 +168,20 @@ Buffer Client::put(const HostArray& array, PJRT_Device* device) const {
   return buffer;
 }
 
+Sent Client::send(std::span<const float> data, PJRT_HostBufferSemantics semantics) const {
+  const auto size = static_cast<int64_t>(data.size());
+  const auto told = host_->call<PJRT_Client_BufferFromHostBuffer_Args>([&](auto& args) {
+    args.client = client_;
+    args.data = data.data();
+    args.type = PJRT_Buffer_Type_F32;
+    args.dims = &size;
+    args.num_dims = 1;
+    args.host_buffer_semantics = semantics;
+    args.device = device();
+  });
+  return {.buffer = {*host_, told.buffer}, .done = {*host_, told.done_with_host_buffer}};
+}
+
 HostArray Client::get(PJRT_Buffer* buffer) const {
   HostArray array;
   array.type =
@@ -201,8 +222,9 @@ std::vector<float> Client::get_floats(PJRT_Buffer* buffer) const {
   return {values.begin(), values.end()};
 }
 
-Loaded Client::compile(std::string_view text, int replicas) const {
-  const std::string options = pjrt_abi::encode({.num_replicas = replicas});
+Loaded Client::compile(std::string_view text,
+                       const pjrt_abi::CompileOptions& compile_options) const {
+  const std::string options = pjrt_abi::encode(compile_options);
   auto program = make<PJRT_Program>();
   program.code = const_cast<char*>(text.data());
   program.code_size = text.size();
@@ -256,6 +278,39 @@ std::vector<Buffer> Client::run(const Loaded& loaded, std::span<PJRT_Buffer* con
   for (PJRT_Buffer* result : results) owned.emplace_back(*host_, result);
   if (options.waits) host_->await(event, "the event of an execution");
   for (PJRT_Buffer* result : results) expect(result != nullptr, "a result is NULL");
+  return owned;
+}
+
+std::vector<std::vector<Buffer>> Client::run_on_all(
+    const Loaded& loaded, const std::vector<std::vector<PJRT_Buffer*>>& arguments,
+    size_t num_results, bool waits) const {
+  const size_t count = arguments.size();
+  std::vector<PJRT_Buffer* const*> lists;
+  std::vector<std::vector<PJRT_Buffer*>> results(count, std::vector<PJRT_Buffer*>(num_results));
+  std::vector<PJRT_Buffer**> outputs;
+  std::vector<PJRT_Event*> events(count, nullptr);
+  for (size_t d = 0; d < count; ++d) {
+    lists.push_back(arguments[d].data());
+    outputs.push_back(results[d].data());
+  }
+  auto options = make<PJRT_ExecuteOptions>();
+  host_->call<PJRT_LoadedExecutable_Execute_Args>([&](auto& args) {
+    args.executable = loaded.get();
+    args.options = &options;
+    args.argument_lists = lists.data();
+    args.num_devices = count;
+    args.num_args = arguments[0].size();
+    args.output_lists = outputs.data();
+    args.device_complete_events = waits ? events.data() : nullptr;
+  });
+  std::vector<std::vector<Buffer>> owned(count);
+  for (size_t d = 0; d < count; ++d) {
+    for (PJRT_Buffer* result : results[d]) {
+      expect(result != nullptr, "a result of device {} is NULL", d);
+      owned[d].emplace_back(*host_, result);
+    }
+    if (waits) host_->await(events[d], "the event of a device");
+  }
   return owned;
 }
 

@@ -4,12 +4,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "systole/pjrt_abi/compile_options.h"
 #include "systole/pjrt_abi/struct_size.h"
 
 namespace systole::app::conform {
@@ -48,6 +52,38 @@ struct FunctionOf;
 #include "systole/pjrt_abi/functions.def"
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
+// Calls `visit(name, field)` for each field of a function's arguments that the function sets.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define ARGS(name, ...)                                                                           \
+  template <class Visit>                                                                          \
+  void for_each_output([[maybe_unused]] name##_Args& args, [[maybe_unused]] const Visit& visit) { \
+    __VA_ARGS__                                                                                   \
+  }
+#define STRUCT(name, ...)
+#define PLAIN(name, ...)
+#define IN(type, name)
+#define OUT(type, name) visit(#name, args.name);
+#define INOUT(type, name)
+#define IN_FUNCTION(result, name, parameters)
+#define OUT_FUNCTION(result, name, parameters) visit(#name, args.name);
+#define UNION(...)
+#include "systole/pjrt_abi/structs.def"
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+// Callers do not clear what a function sets. The kit fills it with these bytes.
+inline constexpr unsigned char kNotSet = 0x5A;
+template <class Field>
+bool is_not_set(const Field& field) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&field);
+  return std::all_of(bytes, bytes + sizeof(Field), [](unsigned char b) { return b == kNotSet; });
+}
+
+// Whether a function sets all that is not a pointer. Statistics have flags for what they set.
+template <class Args>
+inline constexpr bool kSetsAll = true;
+template <>
+inline constexpr bool kSetsAll<PJRT_Device_MemoryStats_Args> = false;
+
 // An option of PJRT_Client_Create, as a string.
 struct ClientOption {
   std::string name;
@@ -84,14 +120,44 @@ class Host {
   // an error of the plugin, Absent if it is UNIMPLEMENTED or there is no such function.
   template <class Args, class Set>
   Args call(Set set) const {
+    if (!has<Args>()) throw Absent{name<Args>()};
+    return call_function(api_->*FunctionOf<Args>::kPlace, FunctionOf<Args>::kName, set);
+  }
+
+  // The same for a function of an extension.
+  template <class Args, class Set>
+  Args call_function(PJRT_Error* (*function)(Args*), std::string_view name, Set set) const {
+    if (function == nullptr) throw Absent{std::string(name)};
     Args args = make<Args>();
+    for_each_output(args, [](std::string_view, auto& field) {
+      std::memset(static_cast<void*>(&field), kNotSet, sizeof(field));
+    });
     set(args);
-    if (PJRT_Error* const error = start(args)) {
+    if (PJRT_Error* const error = function(&args)) {
       const PluginError told = take(error);
-      if (told.code == PJRT_Error_Code_UNIMPLEMENTED) throw Absent{name<Args>()};
-      fail("{}: {}", FunctionOf<Args>::kName, told.message);
+      if (told.code == PJRT_Error_Code_UNIMPLEMENTED) throw Absent{std::string(name)};
+      fail("{}: {}", name, told.message);
     }
+    // Pointers may be left alone, as those to lists of no elements; so may fields that the plugin's
+    // version does not have.
+    if (!kSetsAll<Args> || minor_version() < PJRT_API_MINOR) return args;
+    for_each_output(args, [&](std::string_view field, const auto& value) {
+      if (std::is_pointer_v<std::remove_cvref_t<decltype(value)>>) return;
+      expect(!is_not_set(value), "{}: '{}' was not set", name, field);
+    });
     return args;
+  }
+
+  // Returns the plugin's extension of this type. Errors: Absent.
+  template <class Extension>
+  const Extension& extension(PJRT_Extension_Type type, std::string_view name) const {
+    for (const PJRT_Extension_Base* at = api_->extension_start; at != nullptr; at = at->next) {
+      if (at->type != type) continue;
+      expect(at->struct_size >= pjrt_abi::kStructSize<Extension>,
+             "size of the extension '{}', got {}", name, at->struct_size);
+      return *reinterpret_cast<const Extension*>(at);
+    }
+    throw Absent{fmt::format("the extension '{}'", name)};
   }
 
   // Calls it and expects an error with a message. `why` says what is wrong with the arguments.
@@ -188,6 +254,12 @@ struct HostArray {
 HostArray floats(std::vector<float> values);
 HostArray matrix(int64_t rows, int64_t columns, std::vector<float> values);
 
+// An array on its way to the device, and the event after which its memory is free.
+struct Sent {
+  Buffer buffer;
+  Event done;
+};
+
 // How Client::run() runs a program.
 struct RunOptions {
   PJRT_Device* device = nullptr;       // of a portable program
@@ -211,16 +283,24 @@ class Client {
   std::vector<PJRT_Device*> devices() const;  // addressable
   PJRT_Device* device() const { return devices().at(0); }
 
+  // Copies an array to the device and waits until the host's memory is free.
   Buffer put(const HostArray& array, PJRT_Device* device = nullptr) const;
+  // Copies an array, whose memory the caller keeps as `semantics` say.
+  Sent send(std::span<const float> data, PJRT_HostBufferSemantics semantics) const;
   HostArray get(PJRT_Buffer* buffer) const;
   std::vector<float> get_floats(PJRT_Buffer* buffer) const;
 
-  // Compiles StableHLO text for one device, or for replicas. Errors: Failure.
-  Loaded compile(std::string_view text, int replicas = 1) const;
+  // Compiles StableHLO text. Errors: Failure.
+  Loaded compile(std::string_view text, const pjrt_abi::CompileOptions& options = {}) const;
   Executable executable(const Loaded& loaded) const;
   // Runs a program of one device on the arguments and returns its results.
   std::vector<Buffer> run(const Loaded& loaded, std::span<PJRT_Buffer* const> arguments,
                           size_t num_results = 1, const RunOptions& options = {}) const;
+  // Runs a program of several devices: `arguments[d]` are those of device d. Returns the results by
+  // device.
+  std::vector<std::vector<Buffer>> run_on_all(
+      const Loaded& loaded, const std::vector<std::vector<PJRT_Buffer*>>& arguments,
+      size_t num_results = 1, bool waits = true) const;
   // The same, expecting an error.
   PluginError refuses_to_run(std::string_view why, const Loaded& loaded,
                              std::span<PJRT_Buffer* const> arguments, size_t num_results = 1) const;
@@ -264,7 +344,14 @@ std::span<const Check> transfer_checks();
 std::span<const Check> compile_checks();
 std::span<const Check> execute_checks();
 std::span<const Check> thread_checks();
+std::span<const Check> launch_checks();
+std::span<const Check> pending_checks();
+std::span<const Check> extension_checks();
+std::span<const Check> profiler_checks();
 
+// Returns whether an event is ready, and the error of one that is.
+bool is_ready(const Host& host, const Event& event);
+Event ready_event(const Host& host, PJRT_Buffer* buffer);
 std::string text_of(const char* text, size_t size);
 // Bytes of an element on the host; 0 for types that the kit does not use.
 size_t element_size(PJRT_Buffer_Type type);

@@ -183,17 +183,10 @@ void note_call(PJRT_Error* error, void* user) {
   call->failed = error != nullptr;
 }
 
-Event ready_event(const Client& client, const Buffer& buffer) {
-  return {client.host(),
-          client.host()
-              .call<PJRT_Buffer_ReadyEvent_Args>([&](auto& args) { args.buffer = buffer.get(); })
-              .event};
-}
-
 void check_event_callbacks(const Host& host) {
   const Client client(host);
   const Buffer buffer = client.put(floats({1, 2, 3}));
-  const Event event = ready_event(client, buffer);
+  const Event event = ready_event(host, buffer.get());
   Call before;
   Call after;
   host.call<PJRT_Event_OnReady_Args>([&](auto& args) {
@@ -217,7 +210,7 @@ void check_event_callbacks(const Host& host) {
 void check_event_error_of_success(const Host& host) {
   const Client client(host);
   const Buffer buffer = client.put(floats({1}));
-  const Event event = ready_event(client, buffer);
+  const Event event = ready_event(host, buffer.get());
   host.call<PJRT_Event_Await_Args>([&](auto& args) { args.event = event.get(); });
   host.call<PJRT_Event_Await_Args>([&](auto& args) { args.event = event.get(); });  // again
   host.call<PJRT_Event_Error_Args>([&](auto& args) { args.event = event.get(); });
@@ -226,7 +219,7 @@ void check_event_error_of_success(const Host& host) {
 void check_events_outlive_buffers(const Host& host) {
   const Client client(host);
   Buffer buffer = client.put(floats({1, 2}));
-  const Event event = ready_event(client, buffer);
+  const Event event = ready_event(host, buffer.get());
   buffer.reset();
   auto args = make<PJRT_Event_Await_Args>();
   args.event = event.get();

@@ -1,5 +1,6 @@
 // Checks of copies between host and device.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -41,6 +42,24 @@ void check_element_types(const Host& host) {
   for (const int number : {PJRT_Buffer_Type_PRED, PJRT_Buffer_Type_S32, PJRT_Buffer_Type_F32})
     expect(refused.find(fmt::format(" {}", number)) == std::string::npos, "type {} is refused",
            number);
+}
+
+// Elements of 4 bits take a byte of the host, of which the other bits may be anything.
+void check_small_elements(const Host& host) {
+  const Client client(host);
+  for (const auto type : {PJRT_Buffer_Type_S4, PJRT_Buffer_Type_U4}) {
+    HostArray array{.type = type, .dims = {16}};
+    for (int i = 0; i < 16; ++i) array.bytes.push_back(static_cast<std::byte>(i * 0x11));
+    const HostArray got = client.get(client.put(array).get());
+    expect(got.type == type && got.bytes.size() == 16, "size of 16 elements of 4 bits, got {}",
+           got.bytes.size());
+    for (int i = 0; i < 16; ++i) {
+      const int value = type == PJRT_Buffer_Type_S4 && i > 7 ? i - 16 : i;
+      expect(static_cast<int>(static_cast<signed char>(got.bytes[static_cast<size_t>(i)])) == value,
+             "element {} of 4 bits came back as {}", value,
+             static_cast<int>(got.bytes[static_cast<size_t>(i)]));
+    }
+  }
 }
 
 void check_shapes(const Host& host) {
@@ -156,20 +175,9 @@ void check_only_during_call(const Host& host) {
   const Client client(host);
   std::vector<float> values = counted(1 << 16);
   const std::vector<float> kept = values;
-  const int64_t dims[] = {1 << 16};
-  const auto told = host.call<PJRT_Client_BufferFromHostBuffer_Args>([&](auto& args) {
-    args.client = client.get();
-    args.data = values.data();
-    args.type = PJRT_Buffer_Type_F32;
-    args.dims = dims;
-    args.num_dims = 1;
-    args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-    args.device = client.device();
-  });
+  const Sent sent = client.send(values, PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   std::ranges::fill(values, -1.0F);
-  const Buffer buffer(host, told.buffer);
-  host.await(told.done_with_host_buffer, "done_with_host_buffer");
-  expect(client.get_floats(buffer.get()) == kept,
+  expect(client.get_floats(sent.buffer.get()) == kept,
          "an array follows memory that was given only during the call");
 }
 
@@ -177,20 +185,10 @@ void check_until_transfer(const Host& host) {
   const Client client(host);
   std::vector<float> values = counted(1 << 16);
   const std::vector<float> kept = values;
-  const int64_t dims[] = {1 << 16};
-  const auto told = host.call<PJRT_Client_BufferFromHostBuffer_Args>([&](auto& args) {
-    args.client = client.get();
-    args.data = values.data();
-    args.type = PJRT_Buffer_Type_F32;
-    args.dims = dims;
-    args.num_dims = 1;
-    args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes;
-    args.device = client.device();
-  });
-  const Buffer buffer(host, told.buffer);
-  host.await(told.done_with_host_buffer, "done_with_host_buffer");
+  Sent sent = client.send(values, PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes);
+  host.await(sent.done.release(), "done_with_host_buffer");
   std::ranges::fill(values, -1.0F);
-  expect(client.get_floats(buffer.get()) == kept,
+  expect(client.get_floats(sent.buffer.get()) == kept,
          "an array follows memory after done_with_host_buffer");
 }
 
@@ -203,27 +201,17 @@ void check_zero_copy(const Host& host) {
   float* data = values.data();
   while (reinterpret_cast<uintptr_t>(data) % 64 != 0) ++data;
   const std::vector<float> kept(data, data + 4096);
-  const int64_t dims[] = {4096};
-  const auto told = host.call<PJRT_Client_BufferFromHostBuffer_Args>([&](auto& args) {
-    args.client = client.get();
-    args.data = data;
-    args.type = PJRT_Buffer_Type_F32;
-    args.dims = dims;
-    args.num_dims = 1;
-    args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy;
-    args.device = client.device();
-  });
-  Buffer buffer(host, told.buffer);
-  const Event done(host, told.done_with_host_buffer);
+  Sent sent = client.send({data, 4096}, PJRT_HostBufferSemantics_kImmutableZeroCopy);
   bool ready = false;
   host.call<PJRT_Event_OnReady_Args>([&](auto& args) {
-    args.event = done.get();
+    args.event = sent.done.get();
     args.callback = note_ready;
     args.user_arg = &ready;
   });
-  expect(client.get_floats(buffer.get()) == kept, "an array that shares memory has other values");
-  buffer.reset();
-  host.call<PJRT_Event_Await_Args>([&](auto& args) { args.event = done.get(); });
+  expect(client.get_floats(sent.buffer.get()) == kept,
+         "an array that shares memory has other values");
+  sent.buffer.reset();
+  host.call<PJRT_Event_Await_Args>([&](auto& args) { args.event = sent.done.get(); });
   expect(ready, "done_with_host_buffer has an error or did not call back");
 }
 
@@ -277,6 +265,15 @@ void check_raw_copy(const Host& host) {
   });
   host.await(told.event, "PJRT_Buffer_CopyRawToHost");
   expect(values[0] == 2 && values[1] == 3 && values[2] == 4, "a part of an array has other values");
+  char byte = 0x11;
+  const auto one = host.call<PJRT_Buffer_CopyRawToHost_Args>([&](auto& args) {
+    args.buffer = buffer.get();
+    args.dst = &byte;
+    args.offset = 7;
+    args.transfer_size = 1;
+  });
+  host.await(one.event, "PJRT_Buffer_CopyRawToHost");
+  expect(byte == 0x3F, "a byte of an array has another value");
   struct Part {
     int64_t offset;
     int64_t size;
@@ -372,6 +369,18 @@ void check_parts(const Host& host) {
          "an array that came in parts has other values");
 }
 
+constexpr std::array<float, 16> kNoValues = {};
+
+PluginError refusal_of_part(const Host& host, const Parts& parts, int64_t offset, int64_t size) {
+  return host.refuses<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>(
+      "a part that does not fit", [&](auto& args) {
+        args.transfer_manager = parts.manager.get();
+        args.data = kNoValues.data();
+        args.offset = offset;
+        args.transfer_size = size;
+      });
+}
+
 void check_parts_out_of_range(const Host& host) {
   const Client client(host);
   const std::vector<float> values = counted(8);
@@ -388,7 +397,119 @@ void check_parts_out_of_range(const Host& host) {
         args.transfer_manager = parts.manager.get();
         args.buffer_index = 7;
       });
+  refusal_of_part(host, parts, 28, 8);
+  refusal_of_part(host, parts, -4, 8);
+  refusal_of_part(host, parts, 4, -4);
+  refusal_of_part(host, parts, 36, 0);
+  for (const int index : {-1, 1}) {
+    host.refuses<PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args>(
+        "the size of an array that is not there", [&](auto& args) {
+          args.transfer_manager = parts.manager.get();
+          args.buffer_index = index;
+        });
+  }
   send_part(host, parts, values.data(), 0, 32, true);
+  expect(client.get_floats(parts.buffer.get()) == values,
+         "an array changed by parts that were refused");
+}
+
+void check_parts_after_the_end(const Host& host) {
+  const Client client(host);
+  const std::vector<float> values = counted(8);
+  const Parts parts = start_parts(client, 8);
+  expect(!is_ready(host, ready_event(host, parts.buffer.get())),
+         "an array is ready before its parts came");
+  send_part(host, parts, values.data(), 0, 16, false);
+  expect(!is_ready(host, ready_event(host, parts.buffer.get())),
+         "an array is ready before its last part came");
+  send_part(host, parts, values.data() + 4, 16, 16, true);
+  refusal_of_part(host, parts, 0, 4);
+  host.refuses<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>(
+      "the same array for the second time",
+      [&](auto& args) { args.transfer_manager = parts.manager.get(); });
+  expect(client.get_floats(parts.buffer.get()) == values, "an array that came in two parts");
+}
+
+constexpr int64_t kMatrix[] = {2, 3};
+
+// A transfer of two matrices, of which the second has this layout.
+TransferManager two_matrices(const Client& client, PJRT_Buffer_MemoryLayout& layout) {
+  const Host& host = client.host();
+  PJRT_ShapeSpec specs[2] = {make<PJRT_ShapeSpec>(), make<PJRT_ShapeSpec>()};
+  for (PJRT_ShapeSpec& spec : specs) {
+    spec.dims = kMatrix;
+    spec.num_dims = 2;
+    spec.element_type = PJRT_Buffer_Type_F32;
+  }
+  PJRT_Buffer_MemoryLayout* layouts[] = {nullptr, &layout};
+  PJRT_Memory* const memory =
+      host.call<PJRT_Device_DefaultMemory_Args>([&](auto& args) { args.device = client.device(); })
+          .memory;
+  return {host, host.call<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>([&](auto& args) {
+                      args.client = client.get();
+                      args.shape_specs = specs;
+                      args.num_shape_specs = 2;
+                      args.device_layouts = layouts;
+                      args.num_device_layouts = 2;
+                      args.memory = memory;
+                    })
+                    .transfer_manager};
+}
+
+Buffer retrieve(const Host& host, const TransferManager& manager, int index) {
+  return {host,
+          host.call<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>([&](auto& args) {
+                args.transfer_manager = manager.get();
+                args.buffer_index = index;
+              })
+              .buffer_out};
+}
+
+// An array by columns comes as a whole, and as bytes of the device's layout.
+void check_literals(const Host& host) {
+  const Client client(host);
+  const int64_t columns[] = {0, 1};
+  auto layout = make<PJRT_Buffer_MemoryLayout>();
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled = make<PJRT_Buffer_MemoryLayout_Tiled>();
+  layout.tiled.minor_to_major = columns;
+  layout.tiled.minor_to_major_size = 2;
+  const TransferManager manager = two_matrices(client, layout);
+  const auto set = [&](auto& args) { args.transfer_manager = manager.get(); };
+  expect(host.call<PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args>(set).buffer_count == 2,
+         "number of arrays of a transfer of two");
+  const Buffer first = retrieve(host, manager, 0);
+  const Buffer second = retrieve(host, manager, 1);
+  const float by_columns[] = {0, 3, 1, 4, 2, 5};
+  const auto literal = [&](auto& args) {
+    set(args);
+    args.data = by_columns;
+    args.shape_dims = kMatrix;
+    args.shape_num_dims = 2;
+    args.shape_element_type = PJRT_Buffer_Type_F32;
+    args.shape_layout = &layout;
+  };
+  const int64_t others[] = {3, 3};
+  host.refuses<PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args>(
+      "an array of another shape", [&](auto& args) {
+        literal(args);
+        args.shape_dims = others;
+      });
+  host.await(host.call<PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args>(literal)
+                 .done_with_h2d_transfer,
+             "a transfer of an array");
+  const auto part =
+      host.call<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>([&](auto& args) {
+        set(args);
+        args.buffer_index = 1;
+        args.data = by_columns;
+        args.transfer_size = sizeof(by_columns);
+        args.is_last_transfer = true;
+      });
+  host.await(part.done_with_h2d_transfer, "a transfer of bytes");
+  expect(client.get_floats(first.get()) == counted(6), "an array that came by columns");
+  expect(client.get_floats(second.get()) == counted(6), "bytes of an array with a layout");
+  host.call<PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args>(set);
 }
 
 void check_parts_error(const Host& host) {
@@ -418,6 +539,8 @@ void check_abandoned_parts(const Host& host) {
 constexpr Check kChecks[] = {
     {"arrays of each element type come back",
      "PJRT_Client_BufferFromHostBuffer PJRT_Buffer_ToHostBuffer", check_element_types},
+    {"elements of 4 bits come back without the bits beside them",
+     "PJRT_Client_BufferFromHostBuffer PJRT_Buffer_ToHostBuffer", check_small_elements},
     {"arrays of each rank, and empty ones, come back",
      "PJRT_Client_BufferFromHostBuffer PJRT_Buffer_ToHostBuffer", check_shapes},
     {"a large array comes back", "PJRT_Client_BufferFromHostBuffer PJRT_Buffer_ToHostBuffer",
@@ -447,6 +570,16 @@ constexpr Check kChecks[] = {
      "PJRT_AsyncHostToDeviceTransferManager_TransferData "
      "PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer",
      check_parts_out_of_range},
+    {"parts after the last one are refused",
+     "PJRT_AsyncHostToDeviceTransferManager_TransferData "
+     "PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer",
+     check_parts_after_the_end},
+    {"arrays that come as a whole, and by columns",
+     "PJRT_AsyncHostToDeviceTransferManager_TransferLiteral "
+     "PJRT_AsyncHostToDeviceTransferManager_TransferData "
+     "PJRT_AsyncHostToDeviceTransferManager_AddMetadata "
+     "PJRT_Client_CreateBuffersForAsyncHostToDevice",
+     check_literals},
     {"a transfer that ends with an error", "PJRT_AsyncHostToDeviceTransferManager_SetBufferError",
      check_parts_error},
     {"a transfer that nobody ends", "PJRT_AsyncHostToDeviceTransferManager_Destroy",
