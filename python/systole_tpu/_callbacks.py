@@ -8,14 +8,15 @@ from __future__ import annotations
 import ctypes
 import secrets
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax._src.callback as jax_callback
 import ml_dtypes
 import numpy as np
 from jax import ffi
-from jax._src import compiler, core, debugging, dtypes
+from jax._src import compiler, config, core, debugging, dtypes, mesh
 from jax._src.interpreters import mlir
 from jax._src.sharding_impls import SdyArray, SdyArrayList
 
@@ -58,6 +59,18 @@ def _argument(buffer: _ffi.Buffer) -> np.ndarray[Any, Any] | None:
     return array
 
 
+@contextmanager
+def _no_mesh() -> Iterator[None]:
+    """The caller's mesh, of other devices, is not that of the function, which runs in the caller's thread."""
+    abstract = config.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
+    devices = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    try:
+        yield
+    finally:
+        config.abstract_mesh_context_manager.set_local(abstract)
+        config.device_context.set_local(devices)
+
+
 def _call(frame: _ffi.CallFrame) -> None:
     number = ctypes.c_uint64.from_address(ctypes.cast(frame.attributes.values[0], ctypes.POINTER(_ffi.Scalar))[0].value)
     function = _functions.get(number.value)
@@ -81,7 +94,8 @@ def _handle(pointer: Any) -> int | None:
         extension.metadata[0].version.major, extension.metadata[0].version.minor = 0, 1
         return None
     try:
-        _call(frame)
+        with _no_mesh():
+            _call(frame)
     except BaseException:
         message = f"CpuCallback error calling callback: {traceback.format_exc()}".encode()
         error = _ffi.ErrorCreateArgs(ctypes.sizeof(_ffi.ErrorCreateArgs), None, message, _INTERNAL)

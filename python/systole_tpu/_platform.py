@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import jax._src.xla_bridge as xla_bridge
 import jax.numpy as jnp
 from jax import lax
-from jax._src import compilation_cache
+from jax._src import compilation_cache, core, custom_partitioning
 from jax._src.interpreters import mlir
 from jax._src.lax import ann
 from jaxlib import xla_client
@@ -36,15 +37,22 @@ def register() -> None:
     _load_lapack(library.parent)
     known: set[str] = xla_bridge._nonexperimental_plugins
     known.add(PLATFORM)
-    xla_bridge.register_plugin(PLATFORM, priority=500, library_path=str(library))
+    xla_bridge.register_plugin(PLATFORM, priority=500, library_path=str(library), options=_client_options)
     _register_lapack()
     _register_ffi(str(library))
     _like_cpu.register(PLATFORM)
     _dlpack.register(PLATFORM)
     mlir.register_lowering(ann.approx_top_k_p, _lower_approx_top_k, platform=PLATFORM)
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, _lower_custom_partitioning, platform=PLATFORM)
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _allow_compilation_cache()
+
+
+def _client_options() -> dict[str, Any]:
+    """Returns the options of jax.config if the program has defined them: nobody else may, JAX's tests compare."""
+    defined = sys.modules.get("systole_tpu.jax_options")
+    return defined.client_options() if defined is not None else {}
 
 
 def _load_lapack(folder: Any) -> None:
@@ -100,6 +108,11 @@ def _lower_approx_top_k(ctx: Any, operand: Any, *, reduction_dimension: int, is_
     size = ctx.avals_out[0].shape[reduction_dimension]
     exact = partial(_approx_top_k, reduction_dimension=reduction_dimension, is_max_k=is_max_k, size=size)
     return mlir.lower_fun(exact, multiple_results=True)(ctx, operand)
+
+
+def _lower_custom_partitioning(ctx: Any, *operands: Any, call: Any, **_: Any) -> Any:
+    """Lowers the function itself: the plugin splits it as it splits what surrounds it."""
+    return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *operands)
 
 
 def _allow_compilation_cache() -> None:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     os.environ["SYSTOLE_PJRT_LIBRARY"] = str(Path(sys.argv[1]).resolve())
     sys.path.insert(0, str(ROOT / "python"))
+    os.environ["PYTHONPATH"] = str(ROOT / "python")  # of the processes that tests start
     import pytest
 
     sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", str(ROOT / "python/tests")]))

@@ -8,6 +8,7 @@ they ask for more devices.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -31,6 +32,12 @@ lax_numpy_einsum lax_numpy_indexing lax_numpy_operators lax_numpy_reducers lax_n
 lax_numpy_ufuncs lax_numpy_vectorize lax_scipy_special_functions lax_scipy lax lax_vmap layout linalg memories
 multi_device mutable_array nn ode optimizers pjit pmap profiler python_callback qdwh random_lax random scipy_ndimage
 scipy_signal scipy_stats shape_poly shard_map sparse stax svd
+""".split()
+# Those with tests for several devices.
+FILES_OF_DEVICES = """
+array custom_partitioning custom_partitioning_sharding_rule debug_nans debugging_primitives export layout
+linalg_sharding memories multi_device mutable_array pjit pmap python_callback ragged_collective random shard_alike
+shard_map
 """.split()
 
 
@@ -70,7 +77,7 @@ def environment(platform: str, a: argparse.Namespace) -> dict[str, str]:
         env |= {"JAX_PLATFORMS": "systole,cpu", "SYSTOLE_PJRT_LIBRARY": str(a.library.resolve())}
     if a.cores > 1:
         env |= {"SYSTOLE_CORES": str(a.cores), "JAX_NUM_CPU_DEVICES": str(a.cores)}
-    return env
+    return env | a.environment
 
 
 class Process:
@@ -107,24 +114,28 @@ class Process:
         return int(self._child.returncode)
 
 
-def run_file(name: str, platform: str, ids: list[str] | None, a: argparse.Namespace, folder: Path) -> Run:
-    """Runs the tests `ids` of a file, or a sample of all."""
+def run_files(
+    name: str, files: list[str], platform: str, ids: list[str] | None, a: argparse.Namespace, folder: Path
+) -> Run:
+    """Runs the tests `ids` of files of the folder `a.tests`, or a sample of all. Records have the name `name`."""
     run = Run()
     record, wanted = folder / f"{name}.{platform}.jsonl", folder / f"{name}.{platform}.ids"
     env = environment(platform, a) | {"JAX_TESTS_RECORD": str(record), "JAX_TESTS_LIMIT": str(a.limit)}
     # -s: some tests look at what they print.
     command = [sys.executable, "-m", "pytest", "-p", "jax_tests_record", "-p", "no:cacheprovider", "-s", "-qq"]
-    command += ["--tb=no", "-c", os.devnull, "--rootdir", str(a.tests), str(a.tests / f"{name}.py")]
-    deadline = time.monotonic() + a.file_seconds
+    command += ["--tb=no", "--continue-on-collection-errors", "-c", os.devnull, "--rootdir", str(a.tests)]
+    deadline, all_events = time.monotonic() + a.file_seconds, []
     with open(folder / f"{name}.{platform}.log", "a") as log:
         while ids is None or ids:
             record.unlink(missing_ok=True)
             if ids is not None:
                 wanted.write_text("\n".join(ids) + "\n")
                 env["JAX_TESTS_IDS"] = str(wanted)
-            process = Process(command, env, record, log)
+                files = sorted({i.split("::")[0] for i in ids})
+            process = Process(command + [str(a.tests / file) for file in files], env, record, log)
             why = process.wait(a.test_seconds, deadline)
             events = process.events()
+            all_events += events
             for event in events:
                 if event["event"] == "collected":
                     ids, run.total = event["ids"], event["total"]
@@ -137,11 +148,13 @@ def run_file(name: str, platform: str, ids: list[str] | None, a: argparse.Namesp
             if why != "file" and started[-1] not in run.outcomes:
                 what = f"no end in {a.test_seconds:g} s" if why else f"crash: status {process.status()}"
                 run.outcomes[started[-1]] = {"outcome": "failed", "messages": [what]}
+                all_events.append({"event": "end", "id": started[-1], **run.outcomes[started[-1]]})
             elif not why and process.status() >= 0:
                 break  # pytest came to its end
             ids = [i for i in ids or [] if i not in set(started)]
             if why == "file":
                 break
+    record.write_text("".join(json.dumps(event) + "\n" for event in all_events))  # of all processes
     return run
 
 
@@ -174,6 +187,13 @@ def compare(name: str, here: Run, cpu: Run) -> Row:
     return row
 
 
+def run_both(name: str, record: str, files: list[str], a: argparse.Namespace, folder: Path) -> tuple[Run, Row]:
+    """Runs files on the plugin, and what does not pass there on JAX's CPU."""
+    here = run_files(record, files, "systole", None, a, folder)
+    others = [test for test, event in here.outcomes.items() if event["outcome"] != "passed"]
+    return here, compare(name, here, run_files(record, files, "cpu", others, a, folder))
+
+
 def cause(event: dict[str, Any]) -> str:
     """What failed or was skipped, without the names and numbers of the test."""
     messages = event["messages"] or ["no message"]
@@ -184,25 +204,17 @@ def cause(event: dict[str, Any]) -> str:
     return line.replace("|", "/").replace("`", "'")[:140].strip()
 
 
-def report(rows: list[Row], runs: dict[str, Run], a: argparse.Namespace, out: TextIO) -> None:
+def write_results(rows: list[Row], runs: dict[str, Run], out: TextIO) -> None:
+    """Writes the tables of counts and of causes."""
     total = Row("all", sum(r.tests for r in rows))
     for row in rows:
         total.passed += row.passed
         total.failed += row.failed
         total.skipped += row.skipped
         total.left_out += row.left_out
-    python = ".".join(map(str, sys.version_info[:3]))
-    print("# JAX's own tests\n", file=out)
     print(
-        f"`make jax-tests JAX_TESTS=DIR` wrote this file on {time.strftime('%Y-%m-%d')}: JAX {metadata.version('jax')},"
-        f" jaxlib {metadata.version('jaxlib')}, Python {python}, {a.cores} device{'s' if a.cores > 1 else ''}, at most"
-        f" {a.limit} tests of a file, chosen by hash, JAX_NUM_GENERATED_CASES={a.cases}.\n",
-        file=out,
-    )
-    print(
-        "Tests that ask for a device by its name take this one for a CPU (JAX's option jax_test_dut). Tests that are\n"
-        "skipped here and that JAX's own CPU passes count as failed. Tests that neither passes do not count, nor\n"
-        f"those that ask for more devices; they are {total.left_out}.\n\n"
+        "Tests that are skipped here and that JAX's own CPU passes count as failed. Tests that neither passes do not\n"
+        f"count, nor those that ask for more devices; they are {total.left_out}.\n\n"
         "| file | tests | counted | passed | failed | skipped here only | % |\n|---|---|---|---|---|---|---|",
         file=out,
     )
@@ -218,26 +230,53 @@ def report(rows: list[Row], runs: dict[str, Run], a: argparse.Namespace, out: Te
         for what, tests in (("failed", row.failed), ("skipped", row.skipped)):
             for test in tests:
                 groups[f"{what} | {cause(runs[row.name].outcomes[test])}"].append(f"{row.name}: {test.split('::')[-1]}")
-    print("\n## Causes\n\n| tests | | cause | such as |\n|---|---|---|---|", file=out)
+    print("\n### Causes\n\n| tests | | cause | such as |\n|---|---|---|---|", file=out)
     for group, tests in sorted(groups.items(), key=lambda g: -len(g[1])):
         print(f"| {len(tests)} | {group} | {tests[0]} |", file=out)
+
+
+def title(cores: int) -> str:
+    return f"# JAX's own tests on {'one device' if cores == 1 else f'{cores} devices'}"
+
+
+def report(rows: list[Row], runs: dict[str, Run], a: argparse.Namespace, out: TextIO) -> None:
+    python = ".".join(map(str, sys.version_info[:3]))
+    print(f"{title(a.cores)}\n", file=out)
+    print(
+        f"`make jax-tests JAX_TESTS=DIR` wrote this part on {time.strftime('%Y-%m-%d')}: JAX {metadata.version('jax')},"
+        f" jaxlib {metadata.version('jaxlib')}, Python {python}, {a.cores} device{'s' if a.cores > 1 else ''}, at most"
+        f" {a.limit} tests of a file, chosen by hash, JAX_NUM_GENERATED_CASES={a.cases}.\n",
+        file=out,
+    )
+    print("Tests that ask for a device by its name take this one for a CPU (JAX's option jax_test_dut).\n", file=out)
+    write_results(rows, runs, out)
+
+
+def write_part(path: Path, text: str) -> None:
+    """Replaces in a file the part that begins with the title of `text`, up to the next title, or appends it."""
+    title = text.partition("\n")[0]
+    parts = re.split(r"^(?=# )", path.read_text() if path.exists() else "", flags=re.MULTILINE)
+    kept = [part.rstrip("\n") + "\n" for part in parts if part]
+    place = next((i for i, part in enumerate(kept) if part.partition("\n")[0] == title), len(kept))
+    kept[place : place + 1] = [text.rstrip("\n") + "\n"]
+    path.write_text("\n".join(kept))
 
 
 def parse() -> argparse.Namespace:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("library", type=Path, help="libsystole_pjrt.so")
     p.add_argument("tests", type=Path, help="the folder `tests` of JAX's repository, at the tag of the installed JAX")
-    p.add_argument("files", nargs="*", default=FILES, help="names such as lax_numpy; default: those of one device")
+    p.add_argument("files", nargs="*", help="names such as lax_numpy; default: those for so many devices")
     p.add_argument("--limit", type=int, default=30, help="the most tests of a file (default: %(default)s)")
     p.add_argument("--cases", type=int, default=3, help="cases of each generated test (default: %(default)s)")
     p.add_argument("--cores", type=int, default=1, help="devices (default: %(default)s)")
     p.add_argument("--jobs", type=int, default=1, help="files at a time (default: %(default)s)")
     p.add_argument("--test-seconds", type=float, default=60, help="the most for a test (default: %(default)s)")
     p.add_argument("--file-seconds", type=float, default=1800, help="the most for a file (default: %(default)s)")
-    p.add_argument("--table", type=Path, help="the file that the table is written to; default: printed")
+    p.add_argument("--table", type=Path, help="the file of which the table becomes a section; default: printed")
     p.add_argument("--keep", type=Path, help="a folder for the records and the output of the tests")
     p.add_argument("--read", type=Path, help="runs nothing: makes the table of the records in this folder")
-    return p.parse_intermixed_args()
+    return p.parse_intermixed_args(namespace=argparse.Namespace(environment={}))
 
 
 def main() -> int:
@@ -246,21 +285,20 @@ def main() -> int:
         print(f"jax_tests: tests, got {a.tests}, expected a folder", file=sys.stderr)
         return 2
     a.tests = a.tests.resolve()
+    a.files = a.files or (FILES if a.cores == 1 else FILES_OF_DEVICES)
     rows: list[Row] = []
     runs: dict[str, Run] = {}
 
-    def run_both(name: str, folder: Path) -> tuple[Run, Row]:
+    def run_one(name: str, folder: Path) -> tuple[Run, Row]:
         if a.read:
             here, cpu = (read_run(name + "_test", platform, a.read) for platform in ("systole", "cpu"))
             return here, compare(name, here, cpu)
-        here = run_file(name + "_test", "systole", None, a, folder)
-        others = [test for test, event in here.outcomes.items() if event["outcome"] != "passed"]
-        return here, compare(name, here, run_file(name + "_test", "cpu", others, a, folder))
+        return run_both(name, name + "_test", [name + "_test.py"], a, folder)
 
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(a.jobs) as pool:
         folder = a.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        pending = {pool.submit(run_both, name, folder): name for name in a.files}
+        pending = {pool.submit(run_one, name, folder): name for name in a.files}
         for done in as_completed(pending):
             name = pending[done]
             runs[name], row = done.result()
@@ -268,11 +306,12 @@ def main() -> int:
             counts = Counter(passed=len(row.passed), failed=len(row.failed), skipped=len(row.skipped))
             print(f"{len(rows)} of {len(pending)} {name}: {dict(counts)} of {row.tests} {row.error}", flush=True)
     rows.sort(key=lambda r: a.files.index(r.name))
+    text = io.StringIO()
+    report(rows, runs, a, text)
     if a.table:
-        with open(a.table, "w") as out:
-            report(rows, runs, a, out)
+        write_part(a.table, text.getvalue())
     else:
-        report(rows, runs, a, sys.stdout)
+        print(text.getvalue())
     return 0
 
 
