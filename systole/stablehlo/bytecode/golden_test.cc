@@ -77,10 +77,12 @@ std::string program_of(const std::string& name,
 }
 
 // Functions of StableHLO's files that its verifier would refuse, because the files are converted
-// and never run; and those with memref types, which no program of a device has.
+// and never run; those with memref types, which no program of a device has; and the one that names
+// a mesh of its file's module, which a function alone lacks.
 bool is_invalid(std::string_view name) {
   constexpr std::string_view kNames[] = {"attr_comparison_type_signed",
                                          "attr_comparison_type_unsigned",
+                                         "attr_replica_group_mesh_axes",
                                          "attr_rng_algorithm_default",
                                          "attr_rng_algorithm_philox",
                                          "attr_rng_algorithm_three_fry",

@@ -1,5 +1,6 @@
 #include "systole/stablehlo/bytecode/text_encoder.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -8,8 +9,8 @@
 
 #include "systole/base/float16.h"
 #include "systole/base/small_float.h"
-#include "systole/hlo/ir/attrs.h"
 #include "systole/stablehlo/bytecode/element_types.h"
+#include "systole/stablehlo/bytecode/enum_attributes.h"
 #include "systole/stablehlo/text/attribute.h"
 #include "systole/stablehlo/text/lexer.h"
 #include "systole/stablehlo/text/literal.h"
@@ -22,28 +23,6 @@ using text::Token;
 using text::TokenKind;
 
 constexpr int kMaxTextDepth = 32;
-
-struct EnumRow {
-  std::string_view kind;
-  std::span<const std::string_view> names;
-  VhloAttr attribute;
-  uint64_t first = 0;
-};
-
-template <class E>
-constexpr EnumRow enum_row(VhloAttr attribute, uint64_t first = 0) {
-  return {EnumNames<E>::kind, EnumNames<E>::names, attribute, first};
-}
-
-constexpr EnumRow kEnums[] = {
-    enum_row<ComparisonDirection>(VhloAttr::comparison_direction),
-    enum_row<ComparisonType>(VhloAttr::comparison_type),
-    enum_row<FftType>(VhloAttr::fft_type),
-    enum_row<Precision>(VhloAttr::precision),
-    enum_row<RngAlgorithm>(VhloAttr::rng_algorithm),
-    enum_row<RngDistribution>(VhloAttr::rng_distribution, 1),
-    enum_row<Transpose>(VhloAttr::transpose),
-};
 
 class TextEncoder {
  public:
@@ -204,11 +183,12 @@ class TextEncoder {
     lexer_.expect('<', "attribute");
     const Token kind = lexer_.expect(TokenKind::identifier, "attribute", "an enumeration");
     const Token name = lexer_.expect(TokenKind::identifier, "attribute", "a value");
-    for (const EnumRow& row : kEnums) {
-      const auto found = std::ranges::find(row.names, name.text);
-      if (row.kind != kind.text || found == row.names.end()) continue;
-      return encoder_.enumerator(row.attribute,
-                                 row.first + static_cast<uint64_t>(found - row.names.begin()));
+    if (const EnumAttribute* row = find_enum_attribute(kind.text)) {
+      const auto found = std::ranges::find(row->names, name.text);
+      if (found != row->names.end()) {
+        return encoder_.enumerator(row->code,
+                                   row->first + static_cast<uint64_t>(found - row->names.begin()));
+      }
     }
     throw lexer_.error_at(
         begin,

@@ -3,29 +3,13 @@
 #include <optional>
 
 #include "systole/stablehlo/bytecode/attribute_groups.h"
+#include "systole/stablehlo/bytecode/enum_attributes.h"
 #include "systole/stablehlo/bytecode/text_encoder.h"
 
 namespace systole::hlo::bytecode {
 namespace {
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-// Each enum's attribute, and the number of its first value.
-constexpr std::pair<VhloAttr, uint64_t> code_of(ComparisonDirection) {
-  return {VhloAttr::comparison_direction, 0};
-}
-constexpr std::pair<VhloAttr, uint64_t> code_of(ComparisonType) {
-  return {VhloAttr::comparison_type, 0};
-}
-constexpr std::pair<VhloAttr, uint64_t> code_of(FftType) { return {VhloAttr::fft_type, 0}; }
-constexpr std::pair<VhloAttr, uint64_t> code_of(Precision) { return {VhloAttr::precision, 0}; }
-constexpr std::pair<VhloAttr, uint64_t> code_of(RngAlgorithm) {
-  return {VhloAttr::rng_algorithm, 0};
-}
-constexpr std::pair<VhloAttr, uint64_t> code_of(RngDistribution) {
-  return {VhloAttr::rng_distribution, 1};
-}
-constexpr std::pair<VhloAttr, uint64_t> code_of(Transpose) { return {VhloAttr::transpose, 0}; }
 
 // The attributes in which VHLO stores an empty string or dictionary where they are missing; a list
 // in others.
@@ -143,8 +127,9 @@ class AttributeEncoder {
   }
   template <class E>
   requires std::is_enum_v<E> AttrId encode_plain(E field) {
-    const auto [attribute, first] = code_of(field);
-    return encoder_.enumerator(attribute, first + static_cast<uint64_t>(field));
+    constexpr const EnumAttribute* row = find_enum_attribute(EnumNames<E>::kind);
+    static_assert(row != nullptr, "the enum has no row in enum_attributes.h");
+    return encoder_.enumerator(row->code, row->first + static_cast<uint64_t>(field));
   }
   // The precision of each operand.
   AttrId encode_plain(const std::vector<Precision>& field) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
-#include "systole/hlo/ir/attrs.h"
 #include "systole/stablehlo/bytecode/element_types.h"
 #include "systole/stablehlo/bytecode/encoding.h"
+#include "systole/stablehlo/bytecode/enum_attributes.h"
 #include "systole/stablehlo/bytecode/reader_parts.h"
 #include "systole/stablehlo/text/lexer.h"
 
@@ -15,19 +16,14 @@ namespace {
 // The names of result accuracy modes.
 constexpr std::array<std::string_view, 3> kAccuracyModes = {"DEFAULT", "HIGHEST", "TOLERANCE"};
 
-template <size_t n>
 DecodedAttribute read_enum(ByteReader& reader, std::string_view kind,
-                           const std::array<std::string_view, n>& names, uint64_t first = 0) {
+                           std::span<const std::string_view> names, uint64_t first = 0) {
   const uint64_t code = reader.varint(kind);
-  if (code < first || code - first >= n) {
-    throw reader.error("{}, got {}, expected in [{}, {}]", kind, code, first, first + n - 1);
+  if (code < first || code - first >= names.size()) {
+    throw reader.error("{}, got {}, expected in [{}, {}]", kind, code, first,
+                       first + names.size() - 1);
   }
   return plain_attribute(fmt::format("#stablehlo<{} {}>", kind, names[code - first]));
-}
-
-template <class E>
-DecodedAttribute read_enum(ByteReader& reader, uint64_t first = 0) {
-  return read_enum(reader, EnumNames<E>::kind, EnumNames<E>::names, first);
 }
 
 DecodedAttribute read_boolean(ByteReader& reader) {
@@ -177,39 +173,28 @@ DecodedType read_quantized_per_axis(ByteReader& reader, AttributeReader& attribu
 
 DecodedAttribute read_vhlo_attribute(ByteReader& reader, AttributeReader& attributes) {
   const uint64_t code = reader.varint("attribute");
-  switch (static_cast<VhloAttr>(std::min<uint64_t>(code, 255))) {
+  const auto kind = static_cast<VhloAttr>(std::min<uint64_t>(code, 255));
+  if (const EnumAttribute* row = find_enum_attribute(kind))
+    return read_enum(reader, row->kind, row->names, row->first);
+  switch (kind) {
     case VhloAttr::array:
       return read_array(reader, attributes);
     case VhloAttr::boolean:
       return read_boolean(reader);
-    case VhloAttr::comparison_direction:
-      return read_enum<ComparisonDirection>(reader);
-    case VhloAttr::comparison_type:
-      return read_enum<ComparisonType>(reader);
     case VhloAttr::custom_call_api_version:
       return read_api_version(reader);
     case VhloAttr::dictionary:
       return read_dictionary(reader, attributes);
-    case VhloAttr::fft_type:
-      return read_enum<FftType>(reader);
     case VhloAttr::floating:
       return read_float(reader, attributes);
     case VhloAttr::integer:
       return read_integer(reader, attributes);
     case VhloAttr::output_operand_alias:
       return read_alias(reader);
-    case VhloAttr::precision:
-      return read_enum<Precision>(reader);
-    case VhloAttr::rng_algorithm:
-      return read_enum<RngAlgorithm>(reader);
-    case VhloAttr::rng_distribution:
-      return read_enum<RngDistribution>(reader, 1);
     case VhloAttr::string:
       return read_string(reader, attributes);
     case VhloAttr::tensor:
       return read_dense(reader, attributes);
-    case VhloAttr::transpose:
-      return read_enum<Transpose>(reader);
     case VhloAttr::type:
       return read_type_attribute(reader, attributes);
     case VhloAttr::type_extensions:
@@ -228,6 +213,8 @@ DecodedAttribute read_vhlo_attribute(ByteReader& reader, AttributeReader& attrib
       return read_mesh_axis(reader, attributes);
     case VhloAttr::mesh:
       return read_mesh(reader, attributes);
+    default:
+      break;
   }
   throw unimplemented(
       "{}: byte {}: attribute of VHLO, got kind {}, expected one of version {} or before",

@@ -53,12 +53,6 @@ class ValueReader {
         std::holds_alternative<int64_t>(attribute_.value)) {
       lexer_.seek(attribute_.offset);
       field = read_scalar(lexer_);
-    } else if (const auto* dialect = std::get_if<DialectAttribute>(&attribute_.value);
-               dialect != nullptr && dialect->name == "stablehlo.replica_group_mesh_axes") {
-      throw unimplemented(
-          "{}: {}, got groups along the axes of a mesh, expected dense<...>: this program was "
-          "exported for several devices, and one runs it",
-          lexer_.place(attribute_.offset), what_);
     } else if (const auto* splat = std::get_if<Splat>(&attribute_.value)) {
       lexer_.charge(attribute_.offset, splat->type.byte_size());
       field = elements_of(*splat);

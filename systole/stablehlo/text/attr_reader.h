@@ -16,8 +16,7 @@ namespace systole::hlo::text {
 // pretty form. Skips discardable attributes (names with a dot) and attributes that change no value,
 // such as `device`; logs a note for the latter. Checks result_accuracy, which every backend
 // satisfies. Does not advance `lexer`. `offset` is the op's offset. Errors: INVALID_ARGUMENT for
-// attributes that are missing, unknown or of the wrong kind; UNIMPLEMENTED for replica groups along
-// the axes of a mesh.
+// attributes that are missing, unknown or of the wrong kind.
 Attrs read_attrs(Lexer& lexer, Opcode opcode, size_t offset,
                  const std::vector<Dictionary>& dictionaries, bool pretty = false);
 

@@ -11,6 +11,7 @@
 #include "systole/stablehlo/text/custom_call.h"
 #include "systole/stablehlo/text/import.h"
 #include "systole/stablehlo/text/kept_symbols.h"
+#include "systole/stablehlo/text/mesh_groups.h"
 #include "systole/stablehlo/text/sharding.h"
 
 namespace systole::hlo::text {
@@ -95,7 +96,8 @@ void BodyReader::read_body(Computation& computation) {
 }
 
 void BodyReader::read_op(Computation& computation) {
-  const ParsedOp op = text::read_op(lexer_, scopes_);
+  ParsedOp op = text::read_op(lexer_, scopes_);
+  flatten_mesh_groups(lexer_, module_, op);
   if (returns(op)) {
     set_results(computation, op);
   } else {
@@ -177,6 +179,7 @@ ParsedOp BodyReader::read_to_sharded_return(Computation& computation, const Pars
   while (true) {
     if (lexer_.peek().is('}')) throw lexer_.unexpected(op.name, "a return before");
     ParsedOp inner = text::read_op(lexer_, scopes_);
+    flatten_mesh_groups(lexer_, module_, inner);
     if (returns(inner)) {
       throw lexer_.error_at(inner.offset(), fmt::format("{}, got {}, expected {} at its end",
                                                         op.name, inner.name, kShardedReturn));

@@ -107,7 +107,7 @@ class Importer {
 
   std::vector<Value> placement() {
     expect_operands(1);
-    if (op_.stem() == "sharding_group") return {};
+    if (op_.stem() == "sharding_group") return sharding_group();
     for (const Dictionary& dictionary : op_.attributes) {
       const Attribute* sharding = dictionary.find("sharding");
       if (sharding == nullptr) continue;
@@ -115,6 +115,16 @@ class Importer {
                            sharding_text(lexer_, *sharding))};
     }
     return op_.values();
+  }
+
+  // Values of a group are split alike. The call that tells it has a result, which nothing uses.
+  std::vector<Value> sharding_group() {
+    for (const Dictionary& dictionary : op_.attributes) {
+      if (dictionary.find("group_id") == nullptr) continue;
+      const int64_t id = read_integer_or(lexer_, dictionary, "group_id", 0);
+      add_sharding(builder_, op_.values()[0], "sdy.sharding_group", fmt::format("{} : i64", id));
+    }
+    return {};
   }
 
   std::vector<Value> broadcast() {
