@@ -24,7 +24,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests library-tests libtpu-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -74,12 +74,23 @@ client-tests: deps ## compare with Keras 2.15, Keras 3, JAX, XProf and XLA's hea
 
 JAX_TESTS ?=
 LIMIT ?= 30
-jax-tests: deps ## run JAX's own tests of JAX_TESTS=the folder `tests` of its repository, LIMIT of a file; writes docs/jax_tests.md
+jax-tests: deps ## run JAX's own tests of JAX_TESTS=the folder `tests` of its repository, LIMIT of a file, on one device and on eight; writes docs/jax_tests.md
 	@tools/install-deps.sh clients
 	@$(call configure,release)
 	@$(call compile,release) --target systole_pjrt
 	@tools/install-clients.sh jax
-	@tests/clients/run.sh jax jax_tests.py build/release/lib/libsystole_pjrt.so '$(JAX_TESTS)' --limit $(LIMIT) --table docs/jax_tests.md
+	@for cores in 1 8; do tests/clients/run.sh jax jax_tests.py build/release/lib/libsystole_pjrt.so '$(JAX_TESTS)' --cores $$cores --limit $(LIMIT) --table docs/jax_tests.md || exit 1; done
+
+KERAS ?=
+OPTAX ?=
+FLAX ?=
+library-tests: deps ## run the tests of Keras 3, Optax and Flax of KERAS=, OPTAX=, FLAX=their repositories, LIMIT of a folder; writes docs/jax_tests.md
+	@tools/install-deps.sh clients
+	@$(call configure,release)
+	@$(call compile,release) --target systole_pjrt
+	@tools/install-clients.sh jax_libraries
+	@tests/clients/run.sh jax_libraries library_tests.py build/release/lib/libsystole_pjrt.so $(if $(KERAS),'keras=$(KERAS)') $(if $(OPTAX),'optax=$(OPTAX)') \
+	  $(if $(FLAX),'flax=$(FLAX)') --limit $(LIMIT) --table docs/jax_tests.md
 
 stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)
@@ -121,6 +132,11 @@ mnist-accuracy: deps ## train the MNIST example on DATA=/mnist/*.gz and require 
 	@$(call compile,release) --target mnist_tpuestimator
 	@tools/mnist_accuracy.sh $(DATA)
 
+libtpu-tests: deps ## compare recorded verdicts of Google's compiler for TPUs with the libtpu that is installed; ONLY=text of names
+	@$(call configure,release)
+	@$(call compile,release) --target systole_app
+	@tests/libtpu/measure.py $(bin)/systole --only '$(ONLY)'
+
 hostile: deps ## attack a worker and the board with the programs of tests/hostile and hold them to their bounds
 	@$(call configure,release)
 	@$(call compile,release) --target hostile
@@ -147,11 +163,13 @@ bench-jax: deps ## JAX on the plugin beside JAX on its own CPU; FILTER=regex
 	@PYTHONPATH=python SYSTOLE_PJRT_LIBRARY=build/release/lib/libsystole_pjrt.so JAX_PLATFORMS=systole,cpu \
 	  build/clients/jax/bin/python bench/jax_rows.py --filter '$(FILTER)' --json build/release/bench_jax.json
 
-bench-peers: ## the same against libtorch, which it installs
-	@tools/install-deps.sh build peers
+bench-peers: deps ## training steps and forward passes beside JAX, PyTorch, TensorFlow, ONNX Runtime and OpenVINO; FILTER=regex
+	@tools/install-deps.sh clients
 	@$(call configure,release)
-	@$(call compile,release) --target systole_bench
-	@$(bin)/systole_bench --benchmark_filter='$(FILTER)' --json=build/release/bench.json
+	@$(call compile,release) --target systole_app systole_pjrt
+	@tools/install-clients.sh jax torch tensorflow
+	@build/clients/jax/bin/python bench/peers/compare.py --filter '$(FILTER)' --json build/release/bench_peers.json \
+	  --table build/release/bench_peers.md --plot build/release/bench_peers.svg
 
 lint: ## check format, layers, sizes, names and docs, and compile headers and run clang-tidy on files changed since BASE
 	@tools/install-deps.sh build lint

@@ -10,7 +10,7 @@
 # only. GENERATED adds sources made at configure time. PCH names headers that most sources of a large layer include; they
 # are precompiled with the common ones. UNITY compiles twelve
 # files as one, UNITY_TESTS eight tests. COLD is
-# systole_cold() of the layer. PIC compiles position-independent code, for layers in plugin/libsystole_pjrt.so. SANITIZE and
+# systole_cold() of the layer. PIC compiles position-independent code, for layers in plugin/libsystole_pjrt.so; with SYSTOLE_PYTHON_MODULE all layers are. SANITIZE and
 # CORE are those of systole_test().
 # The next build finds new files. A folder without sources makes a header-only layer; one without tests has no test target.
 
@@ -171,7 +171,7 @@ function(systole_layer name)
     set(visibility PUBLIC)
     target_link_libraries(systole_${name} PRIVATE $<BUILD_INTERFACE:systole_flags>)
     set(pch systole_pch)
-    if(arg_PIC)
+    if(arg_PIC OR SYSTOLE_PYTHON_MODULE)
       target_link_libraries(systole_${name} PRIVATE $<BUILD_INTERFACE:systole_pic>)
       set(pch systole_pic_pch)
     endif()

@@ -4,6 +4,7 @@ option(SYSTOLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_WERROR "Treat warnings as errors" OFF)
 option(SYSTOLE_UNITY "Compile several files of a target as one, where it allows that: less than half the build time" ON)
+option(SYSTOLE_PYTHON_MODULE "Build the extension module of the Python package (needs Python and nanobind); all layers are position-independent" OFF)
 option(SYSTOLE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(SYSTOLE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 

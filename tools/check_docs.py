@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Checks Markdown files. Every folder with sources has a README.md. Links lead to files of the repository and to headings
 in them; web addresses are not visited. A block of C++ after a line `path`: is a part of that file, so that tests run the
-programs that pages show. Comments of C++ begin with their subject, not with "Of", "Those", "Its", "Their" or "They"."""
+programs that pages show. A sentence "May include: ..." of a README.md says what tools/layers.txt says of the folder, and
+no folder of that table is without one. Comments of C++ begin with their subject, not with "Of", "Those", "Its", "Their" or
+"They"."""
 
 import posixpath
 import re
 
+import check_layers
 import sources
 
 FOLDERS = sources.CODE + ("docs", "tools", "cmake")
@@ -60,6 +63,41 @@ def stale_programs(path, text, exists, read):
     return problems
 
 
+def names_of(names, rows):
+    return ", ".join("the top" if name == "/" else name.removeprefix("/") for name in rows if name in names)
+
+
+def may_include(folder, table):
+    """Returns what the README.md of a folder says that it may include; None for a folder without a row in layers.txt."""
+    parts = check_layers.parts_of(folder + "/README.md")[:-1]
+    name = "/".join(parts)
+    rows = [name, "/".join([*parts[:-1], "*"]), name + "/*"]
+    row = next((row for row in rows if row in table.layers), None)
+    if row:
+        layers = table.layers[row]
+        if check_layers.EVERYTHING not in layers:
+            return names_of(layers, table.layers) or "nothing of ours"
+        more = names_of(layers, table.layers)
+        return f"every layer, {more}; other backends only by name" if more else "every layer; backends only by name"
+    layer = check_layers.layer_of(folder + "/README.md", table)
+    folders = table.folders.get(layer, {})
+    inside = "/" + name.removeprefix(f"{layer}/")
+    if inside not in folders:
+        return None
+    others = names_of(folders[inside], folders)
+    return f"what {layer} may, and of {layer}: {others}" if others else f"what {layer} may"
+
+
+def wrong_includes(path, text, table):
+    """Returns the problems of the sentence "May include: ..." of a README.md."""
+    expected = may_include(posixpath.dirname(path), table)
+    match = re.search(r"^May include: (.*?)\.(?=\s|$)", text, re.S | re.M)
+    got = " ".join(match.group(1).split()) if match else "no such sentence"
+    if expected is None or got == expected:
+        return []
+    return [f"{path}: 'May include: ', got '{got}', expected '{expected}'"]
+
+
 def comments_without_subject(path, text):
     """Returns the problems of the comments of a C++ file that stand on lines of their own."""
     problems = []
@@ -74,6 +112,7 @@ def comments_without_subject(path, text):
 
 def main():
     root = sources.ROOT
+    table = check_layers.parse_table((root / "tools" / "layers.txt").read_text())
     problems = [f"{folder}: no README.md" for folder in folders_without_readme(
         sources.files(suffixes=("",), folders=FOLDERS))]
     pages = sources.files(suffixes=(".md",), folders=(".",))
@@ -81,6 +120,8 @@ def main():
         reach = lambda p: (root / p).exists(), lambda p: (root / p).read_text()
         text = (root / path).read_text()
         problems += broken_links(path, text, *reach) + stale_programs(path, text, *reach)
+        if posixpath.basename(path) == "README.md" and path.split("/")[0] in sources.CODE:
+            problems += wrong_includes(path, text, table)
     for path in sources.files(suffixes=(".h", ".cc")):
         problems += comments_without_subject(path, (root / path).read_text())
     sources.finish("docs", problems, len(pages), "pages")

@@ -3,6 +3,7 @@
 import unittest
 
 import check_docs
+import check_layers
 
 PAGES = {"docs/a.md": "# One title\n\n## `code`, and more\n", "README.md": ""}
 
@@ -49,6 +50,24 @@ class CheckDocsTest(unittest.TestCase):
     def test_folders_without_readme(self):
         paths = ["a/README.md", "a/x.cc", "b/c/x.h", "b/data/x.csv", "b/README.md"]
         self.assertEqual(check_docs.folders_without_readme(paths), ["b/c"])
+
+    def test_may_include_as_in_the_table(self):
+        table = check_layers.parse_table(
+            "base:\nio: base\n  /:\n  /wire: /\n  /http: / /wire\n  /local:\nbackends/*: base io\napps: *\nbench: * apps\n")
+        for folder, expected in [
+                ("systole/base", "nothing of ours"), ("systole/io", "base"), ("systole/io/http", "what io may, and of io: the top, wire"),
+                ("systole/io/local", "what io may"), ("systole/io/local/disk", None), ("systole/backends", "base, io"),
+                ("systole/backends/cpu", "base, io"), ("apps", "every layer; backends only by name"), ("docs", None),
+                ("bench", "every layer, apps; other backends only by name")]:
+            self.assertEqual(check_docs.may_include(folder, table), expected, folder)
+
+        def wrong(text, folder="systole/io/http"):
+            return check_docs.wrong_includes(f"{folder}/README.md", text, table)
+        self.assertEqual(wrong("# HTTP\n\nMay include: what io may, and of io:\nthe top, wire. More.\n"), [])
+        self.assertEqual(wrong("May include: base.\n"), ["systole/io/http/README.md: 'May include: ', got 'base', expected "
+                                                          "'what io may, and of io: the top, wire'"])
+        self.assertEqual(wrong("May include: base.\n", "systole/io/http/one"), [])
+        self.assertIn("got 'no such sentence'", wrong("# HTTP\n")[0])
 
 
 if __name__ == "__main__":

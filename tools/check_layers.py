@@ -173,15 +173,13 @@ def components(graph):
 
 
 def find_circles(paths, includes):
-    """Returns the circles of folders, and those of more than two files (a source and its header are one file), below
-    systole/, without tests. Names leave out `systole/` and suffixes."""
+    """Returns the circles of folders, and those of more than two files (a source and its header are one file), without
+    tests. Names leave out `systole/` and suffixes."""
     folders, files = collections.defaultdict(set), collections.defaultdict(set)
     for path in paths:
-        if not path.startswith("systole/") or is_test(path):
+        if is_test(path):
             continue
-        for name in [path] + [name for _, name in includes(path)]:
-            if not name.startswith("systole/") or is_test(name):
-                continue
+        for name in [path] + [name for _, name in includes(path) if not is_test(name)]:
             for graph, node in ((folders, lambda p: p.rpartition("/")[0]), (files, lambda p: re.sub(r"\.\w+$", "", p))):
                 ends = [node(p.removeprefix("systole/")) for p in (path, name)]
                 graph[ends[0]] |= {ends[1]} - {ends[0]}

@@ -68,8 +68,10 @@ class CheckLayersTest(unittest.TestCase):
         self.assertIn("data/ may not include", self.problems("systole/data/a.cc", "systole/data/feed/b.h")[0])
 
     def circles(self, **includes):
-        files = {f"systole/{name.replace('_', '/')}.h": [f"systole/{i}.h" for i in names]
-                 for name, names in includes.items()}
+        return self.circles_of({f"systole/{name.replace('_', '/')}.h": [f"systole/{i}.h" for i in names]
+                                for name, names in includes.items()})
+
+    def circles_of(self, files):
         return check_layers.find_circles(files, lambda path: list(enumerate(files[path], 1)))
 
     def test_circles(self):
@@ -77,6 +79,12 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(self.circles(a_x=["a/y"], a_y=["a/z"], a_z=["a/x"]), [{"a/x", "a/y", "a/z"}])
         self.assertEqual(self.circles(a_x=["a/y"], a_y=["a/x"], b_x=["a/x"]), [])
         self.assertEqual(self.circles(a_x=["b/testing/y"], b_y=["a/x"]), [])
+
+    def test_circles_outside_systole(self):
+        self.assertEqual(self.circles_of({"apps/tool/a.cc": ["apps/tool/sub/b.h"], "apps/tool/sub/b.h": ["apps/tool/c.h"]}),
+                         [{"apps/tool", "apps/tool/sub"}])
+        self.assertEqual(self.circles_of({"plugin/a.h": ["plugin/b.h"], "plugin/b.h": ["plugin/c.h"], "plugin/c.cc": ["plugin/a.h"]}),
+                         [{"plugin/a", "plugin/b", "plugin/c"}])
 
     def test_bad_tables(self):
         for text in ["base", "base:\nbase:", "hlo: base", "base:\nhlo (tests): base",

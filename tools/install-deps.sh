@@ -59,8 +59,6 @@ lint     clang-tidy           static checks
 fuzz     clang                libFuzzer
 docs     doxygen              the API pages
 docs     python3              checks the links
-peers    libtorch-dev         the peer in `make bench-peers`
-peers    libopenblas0-openmp  fast matrix products for libtorch
 '
 
 list=

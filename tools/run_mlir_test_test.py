@@ -4,6 +4,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import run_mlir_test
@@ -39,6 +40,12 @@ class RunMlirTest(unittest.TestCase):
         status, output = self.run_file("func.func @main()\n")
         self.assertEqual(status, 1)
         self.assertIn("got no RUN line", output)
+
+    def test_fails_without_filecheck(self) -> None:
+        with unittest.mock.patch.object(run_mlir_test, "find_filecheck", return_value=None):
+            status, output = self.run_file("// RUN: systole one | FileCheck -q one\n")
+        self.assertEqual(status, 1)
+        self.assertIn("llvm-19-tools", output)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/board/blobs.h"
+#include "apps/board/board.h"
 #include "apps/board/json_text.h"
 #include "apps/board/names.h"
 #include "apps/board/routes.h"

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 
+#include "apps/board/board.h"
+
 namespace systole::board {
 namespace {
 

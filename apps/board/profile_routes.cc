@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/board/board.h"
 #include "apps/board/json_text.h"
 #include "apps/board/names.h"
 #include "apps/board/routes.h"

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "apps/board/board.h"
+#include "apps/board/http.h"
+#include "apps/board/run.h"
 
 namespace systole::board {
+
+class Board;
 
 // What an answer may cost. The server bounds how many of each kind are made at once, so that the
 // memory of all of them is bounded.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/board/board.h"
 #include "apps/board/downsample.h"
 #include "apps/board/json_text.h"
 #include "apps/board/routes.h"

@@ -1,6 +1,6 @@
 // systole board.
 #include "apps/board/board_command.h"
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 
 namespace systole::app {
 

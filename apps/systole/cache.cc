@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "apps/systole/command.h"
-#include "apps/systole/output.h"
+#include "apps/systole/base/command.h"
+#include "apps/systole/base/output.h"
 #include "systole/base/error.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/local/local_file_system.h"

@@ -1,5 +1,5 @@
 // systole data: the files that training reads.
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "apps/systole/data/data_commands.h"
 
 namespace systole::app {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/systole/command.h"
-#include "apps/systole/output.h"
+#include "apps/systole/base/command.h"
+#include "apps/systole/base/output.h"
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/base/library_path.h"

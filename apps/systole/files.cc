@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "systole/base/error.h"
 #include "systole/base/progress.h"
 #include "systole/io/file_systems/file_pattern.h"

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "systole/base/counted.h"
 #include "systole/profile/prediction/machine.h"
 #include "systole/systole.h"

@@ -1,5 +1,5 @@
 // systole hlo: StableHLO programs.
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "apps/systole/hlo/hlo_commands.h"
 
 namespace systole::app {

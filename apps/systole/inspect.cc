@@ -1,5 +1,5 @@
 // systole inspect and systole predict.
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "apps/systole/inspect/inspect_commands.h"
 
 namespace systole::app {

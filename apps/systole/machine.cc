@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "systole/io/file_systems/cache_folder.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/cpu_machine.h"

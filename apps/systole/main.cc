@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/manual/completion.h"
 #include "apps/systole/manual/environment.h"
 #include "apps/systole/manual/man_page.h"
-#include "apps/systole/output.h"
+#include "apps/systole/run.h"
 #include "systole/base/color.h"
 #include "systole/base/file_system.h"
 #include "systole/base/log.h"
@@ -21,18 +22,11 @@ namespace {
 
 // In the order in which a person comes to need them.
 constexpr const Command* kCommands[] = {
-    &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kExportCommand,   &kCheckCommand,
-    &kProfileCommand, &kBoardCommand,    &kInspectCommand, &kDataCommand,     &kFilesCommand,
-    &kHloCommand,     &kFlopsCommand,    &kMachineCommand, &kQuantizeCommand, &kTpuV1Command,
-    &kDevicesCommand, &kConformCommand,  &kWorkerCommand,  &kCacheCommand,    &kVersionCommand};
-
-void add_command(CommandLine& line, const Command& command) {
-  CommandLine& added = line.command(command.name, command.summary);
-  for (const char* example : command.examples) {
-    if (example != nullptr) added.example(example);
-  }
-  command.add(added);
-}
+    &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kExportCommand,  &kCheckCommand,
+    &kRunCommand,    &kProfileCommand,  &kBoardCommand,   &kInspectCommand, &kDataCommand,
+    &kFilesCommand,  &kHloCommand,      &kFlopsCommand,   &kMachineCommand, &kQuantizeCommand,
+    &kTpuV1Command,  &kDevicesCommand,  &kConformCommand, &kWorkerCommand,  &kCacheCommand,
+    &kVersionCommand};
 
 struct SharedOptions {
   std::string color = "auto";
@@ -147,6 +141,14 @@ int run(int argc, char** argv) {
   add_completion(line);
   add_manual(line);
   add_help(line);
+  if (const std::span words(argv, static_cast<size_t>(argc)); runs_python(words)) {
+    try {
+      run_python(words);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 1;
+    }
+  }
   if (argc == 1) {
     std::fputs(line.help().c_str(), stdout);
     return 0;
@@ -155,11 +157,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-void add_commands(CommandLine& line, std::span<const Command> commands) {
-  line.require_command();
-  for (const Command& command : commands) add_command(line, command);
-}
 
 }  // namespace systole::app
 

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <optional>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/hlo/programs.h"
 #include "apps/systole/inspect/kind.h"
 #include "apps/systole/inspect/predict_input.h"
-#include "apps/systole/output.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"

@@ -1,5 +1,5 @@
 // systole tpu-v1: the machine of the TPU paper of 2017.
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 
 namespace systole::app {

@@ -1,5 +1,5 @@
 // systole train, evaluate, export, check and profile.
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "apps/systole/train/train_commands.h"
 
 namespace systole::app {

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 
 namespace systole::app {
 

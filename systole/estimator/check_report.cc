@@ -26,6 +26,7 @@ std::string MemoryReport::to_string() const {
 }
 
 bool CheckReport::ok() const {
+  if (compiled) return compiled->fits();
   return std::ranges::all_of(violations, [](const Violation& violation) { return violation.note; });
 }
 
@@ -37,7 +38,8 @@ std::string CheckReport::to_string() const {
     text += fmt::format("{}. {}; {}\n", mark, violation.what, violation.fix);
   }
   if (count == 0) text += "nothing that a TPU would refuse\n";
-  return memory.total() == 0 ? text : text + memory.to_string();
+  if (memory.total() != 0) text += memory.to_string();
+  return compiled ? text + compiled->to_string() : text;
 }
 
 }  // namespace systole

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "systole/base/dtype.h"
 #include "systole/base/shape.h"
+#include "systole/tpu_check/compile_report.h"
 
 namespace systole::hlo {
 class Module;
@@ -60,10 +62,12 @@ struct CheckReport {
   std::vector<Violation> violations;  // with notes, in the order of the graph
   MemoryReport memory;
   StepProgram step;
+  // What Google's compiler says of the step, where it was asked.
+  std::optional<tpu_check::CompileReport> compiled;
 
-  // True if a TPU would refuse nothing.
+  // True if a TPU would refuse nothing; if it was asked, as Google's compiler says.
   bool ok() const;
-  // Text for users: each violation with its fix, then the memory.
+  // Text for users: each violation with its fix, then the memory, and what Google's compiler says.
   std::string to_string() const;
 };
 

@@ -33,6 +33,17 @@
 
 namespace systole {
 
+// Has Google's compiler for TPUs, libtpu, which the user installs, compile the step: on any
+// machine, without a TPU, in a process of its own.
+struct TPUCheckOptions {
+  Mode mode = Mode::train;
+  std::string compile = {};      // the TPU: "v2-8", "v3-8", "v5e-4"...; empty: it is not asked
+  std::string tpu_library = {};  // libtpu.so; empty: $TPU_LIBRARY_PATH, or the active environment's
+  bool low_effort = false;       // for a verdict rather than a time: a third to a half of the work
+  double max_seconds = 1800;
+  std::string save = {};  // where to write the executable, which a TPU of that kind loads
+};
+
 // The first values of variables if model_dir has no checkpoint.
 struct WarmStartSettings {
   WarmStartSettings() = default;
@@ -181,6 +192,9 @@ class TPUEstimator {
   // TPUConfig::check. An invalid input is a violation. Errors: those of the input_fn and the
   // model_fn.
   CheckReport check(const InputFn& input_fn, Mode mode = Mode::train);
+  // Asks Google's compiler too: check(input_fn, {.compile = "v3-8"}). Errors: also those of
+  // tpu_check::compile(); FAILED_PRECONDITION for a model without a program of a step.
+  CheckReport check(const InputFn& input_fn, const TPUCheckOptions& options);
 
   // Writes the model of PREDICT mode and the variables of a checkpoint as a SavedModel. Returns its
   // folder, export_dir_base/<seconds since the Unix epoch>, which appears only when complete. The

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "systole/base/log.h"
@@ -168,6 +169,20 @@ TEST_P(EstimatorTest, is_checked_before_anything_runs) {
   EXPECT_THAT(report_of_odd,
               HasSubstr("1. train batch size 12 must be divisible by number of replicas 8"));
   EXPECT_THAT(report_of_odd, HasSubstr("memory of a core"));  // with the next size that can be
+}
+
+// A library that stands for Google's compiler takes the step.
+TEST_P(EstimatorTest, is_checked_by_googles_compiler) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  const auto library = program.parent_path().parent_path() / "lib/libsystole_fake_libtpu.so";
+  TPUEstimator estimator(options());
+  const TPUCheckOptions wanted{.compile = "v3-8", .tpu_library = library.string()};
+  const CheckReport report = estimator.check(line_input(64), wanted);
+  ASSERT_TRUE(report.compiled.has_value());
+  EXPECT_TRUE(report.ok()) << report.to_string();
+  EXPECT_THAT(report.to_string(), HasSubstr("Google's compiler (libtpu), for v3-8"));
+  EXPECT_THAT(error_of([&] { estimator.check(line_input(64), {.compile = "v9-8"}); }),
+              HasSubstr("expected a name such as v2-8"));
 }
 
 TEST_P(EstimatorTest, a_tpus_precision_rounds_products) {

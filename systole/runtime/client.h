@@ -90,7 +90,7 @@ struct StepProfile {
   bool interpreted = false;  // computed by the op's reference value, without compiled code
   int64_t runs = 0;          // several inside a loop
   double seconds = 0;        // of all runs, without those of the steps inside it
-  double flops = 0;          // of all runs
+  double flops = 0;          // of all runs, without transcendental functions
   double bytes = 0;          // of all runs: each operand and each result once
 };
 
@@ -107,7 +107,8 @@ struct ExecutableStats {
   int64_t result_bytes = 0;
   int64_t temp_bytes = 0;
   int64_t code_bytes = 0;
-  double flops = 0;
+  double flops = 0;             // without transcendental functions (hlo/semantics/cost.h)
+  double transcendentals = 0;   // elements of such functions
   int64_t reference_steps = 0;  // see StepProfile::interpreted
   double compile_seconds = 0;
   bool code_cached = false;  // its machine code was in memory or on disk already

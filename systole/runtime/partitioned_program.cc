@@ -42,7 +42,9 @@ PartitionedProgram partition_program(const hlo::Module& module, const CompileOpt
   if (hlo::has_quantized_types(module)) {
     return partition_program(*hlo::expand_quantized(module), options, propagation);
   }
-  hlo::PartitionedModule split = hlo::partition(module, options.num_partitions, propagation);
+  hlo::PartitionOptions split_options = propagation;
+  split_options.num_replicas = options.num_replicas;
+  hlo::PartitionedModule split = hlo::partition(module, options.num_partitions, split_options);
   const hlo::ProcessGrid grid{.num_replicas = options.num_replicas,
                               .num_partitions = options.num_partitions};
   hlo::partitions_as_replicas(*split.module, grid);

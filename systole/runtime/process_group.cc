@@ -149,7 +149,7 @@ void ProcessGroup::gather_bytes(const void* own, int64_t bytes, void* all) {
   });
 }
 
-void ProcessGroup::take_least(std::span<int64_t> numbers, Wait wait) {
+void ProcessGroup::reduce_min(std::span<int64_t> numbers, Wait wait) {
   if (size_ == 1) return;
   guarded(wait, [&](Collective& group) {
     Tensor value =

@@ -76,7 +76,7 @@ class ProcessGroup {
   // The bytes of all processes, by rank.
   void gather_bytes(const void* own, int64_t bytes, void* all);
   // Replaces each number by the least of all processes.
-  void take_least(std::span<int64_t> numbers, Wait wait = Wait::step);
+  void reduce_min(std::span<int64_t> numbers, Wait wait = Wait::step);
   int64_t sum_of(int64_t number, Wait wait = Wait::step);
   // The value of rank 0.
   void broadcast(Tensor& value);

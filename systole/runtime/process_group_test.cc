@@ -102,7 +102,7 @@ TEST(ProcessGroup, GoesOnWhileSumsAreExchanged) {
 TEST(ProcessGroup, Agrees) {
   on_processes(3, [](ProcessGroup& group) {
     std::vector<int64_t> numbers = {group.rank(), 5 - group.rank()};
-    group.take_least(numbers);
+    group.reduce_min(numbers);
     EXPECT_THAT(numbers, ElementsAre(0, 3));
     EXPECT_EQ(group.sum_of(group.rank() + 1), 6);
     EXPECT_EQ(group.broadcast(group.rank() == 0 ? "from the first" : ""), "from the first");
@@ -116,7 +116,7 @@ TEST(ProcessGroup, Agrees) {
 TEST(ProcessGroup, OfOneProcessNeedsNoOthers) {
   ProcessGroup alone;
   std::vector<int64_t> numbers = {7};
-  alone.take_least(numbers);
+  alone.reduce_min(numbers);
   EXPECT_THAT(numbers, ElementsAre(7));
   EXPECT_EQ(alone.broadcast("text"), "text");
   EXPECT_THAT(alone.gather("text"), ElementsAre("text"));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "systole/session/uniform_values.h"
+#include "systole/session/replica_reductions.h"
 #include "systole/tracing/span.h"
 
 namespace systole {
@@ -62,7 +62,7 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
     }();
     runtime::CompileOptions compile = options;
     if (num_replicas_ > 1) {
-      unite_replicas(program, graph, fetches, num_replicas_);
+      reduce_varying_results(program, graph, fetches, num_replicas_);
       const auto parameters = program.module->entry().num_parameters();
       compile.num_replicas = num_replicas_;
       compile.replicated_parameters.assign(static_cast<size_t>(parameters), true);

@@ -5,7 +5,7 @@
 
 #include "systole/hlo/passes/replica_streams.h"
 #include "systole/hlo/passes/replicas/vectorize_replicas.h"
-#include "systole/session/uniform_values.h"
+#include "systole/session/replica_reductions.h"
 
 namespace systole {
 namespace {

@@ -23,7 +23,7 @@ struct Op {
   std::string scope;                // the graph node's name, "dense/MatMul"; "" if unknown
   std::string source;               // "mnist.cc:41"; "" if unknown
   std::vector<std::string> shapes;  // of the results, "f32[32,10]"
-  double flops = 0;                 // of one run
+  double flops = 0;                 // of one run, without transcendental functions
   double bytes = 0;                 // of one run: each operand and each result once
   // For products and convolutions, else 0: the floating-point operations of a TPU's matrix unit,
   // whose operands are padded (rows to 8, contracted and output features to 128); and the rows of

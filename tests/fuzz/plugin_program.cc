@@ -1,5 +1,5 @@
-// Serialized programs that the PJRT plugin loads: the input as it stands, and a valid file of the
-// items options and code, then the same compiled for the reference backend.
+// Programs that the PJRT plugin loads: the input as a serialized program, then its two items,
+// compile options and code, as a serialized program and as those of PJRT_Client_Compile.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -22,6 +22,13 @@ void destroy(PJRT_Error* error) {
   GetPjrtApi()->PJRT_Error_Destroy(&args);
 }
 
+void destroy(PJRT_LoadedExecutable* executable) {
+  PJRT_LoadedExecutable_Destroy_Args args{};
+  args.struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE;
+  args.executable = executable;
+  destroy(GetPjrtApi()->PJRT_LoadedExecutable_Destroy(&args));
+}
+
 PJRT_Client* client() {
   static PJRT_Client* const made = [] {
     ::setenv("SYSTOLE_PJRT_OPTIONS", "backend=reference,cores=2",
@@ -42,11 +49,26 @@ void load(std::string_view bytes) {
   args.serialized_executable_size = bytes.size();
   PJRT_Error* const error = GetPjrtApi()->PJRT_Executable_DeserializeAndLoad(&args);
   destroy(error);
-  if (error != nullptr) return;
-  PJRT_LoadedExecutable_Destroy_Args end{};
-  end.struct_size = PJRT_LoadedExecutable_Destroy_Args_STRUCT_SIZE;
-  end.executable = args.loaded_executable;
-  destroy(GetPjrtApi()->PJRT_LoadedExecutable_Destroy(&end));
+  if (error == nullptr) destroy(args.loaded_executable);
+}
+
+void compile(std::string_view options, std::string_view code) {
+  constexpr std::string_view kFormat = "mlir";
+  PJRT_Program program{};
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  program.code = const_cast<char*>(code.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  program.code_size = code.size();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  PJRT_Client_Compile_Args args{};
+  args.struct_size = PJRT_Client_Compile_Args_STRUCT_SIZE;
+  args.client = client();
+  args.program = &program;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  PJRT_Error* const error = GetPjrtApi()->PJRT_Client_Compile(&args);
+  destroy(error);
+  if (error == nullptr) destroy(args.executable);
 }
 
 }  // namespace
@@ -56,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   load(bytes);
   load(runtime::seal("systole-pjrt-2", bytes));
   const std::string_view options = fuzz::take_item(bytes);
+  compile(options, bytes);
   load(runtime::seal("systole-pjrt-2", fmt::format("4 {} {}\nmlir{}{}", options.size(),
                                                    bytes.size(), options, bytes)));
   return 0;

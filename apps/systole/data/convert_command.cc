@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <memory>
 
+#include "apps/systole/base/output.h"
 #include "apps/systole/data/data_commands.h"
 #include "apps/systole/data/shards.h"
-#include "apps/systole/output.h"
 #include "systole/base/counted.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/local/local_file_system.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/systole/data/placed.h"
+#include "apps/systole/config/with_location.h"
 
 namespace systole::app {
 namespace {
@@ -18,7 +18,7 @@ void add_stage(Pipeline& pipeline, const ConfigNode& entry, const PipelineScope&
   const auto [name, argument] = named(entry, "stage");
   if (is_pipeline_op(name)) {
     const GraphOp op = parse_pipeline_op(name, argument, scope);
-    pipeline.dataset = placed_at(entry, [&] {
+    pipeline.dataset = with_location(entry, [&] {
       return pipeline.dataset.map([&](const Nest<Output>& element) { return op(element); });
     });
     return;
@@ -29,7 +29,7 @@ void add_stage(Pipeline& pipeline, const ConfigNode& entry, const PipelineScope&
     std::ranges::copy(pipeline_op_names(), std::back_inserter(names));
     throw entry.error("stage", "'" + name + "'", expected_names(name, names));
   }
-  pipeline.dataset = placed_at(entry, [&, &name = name, &argument = argument] {
+  pipeline.dataset = with_location(entry, [&, &name = name, &argument = argument] {
     return stage->apply(pipeline.dataset, ConfigSection(name, argument, stage->keys), scope);
   });
   if (stage->gives != Gives::what_it_gets) pipeline.batched = stage->gives == Gives::batches;
@@ -47,7 +47,7 @@ Pipeline parse_pipeline(const ConfigNode& stages, const PipelineScope& scope) {
     throw entries[0].error("source", "'" + name + "'",
                            expected_names(name, names_of(pipeline_sources())));
   }
-  Pipeline pipeline = placed_at(entries[0], [&, &name = name, &argument = argument] {
+  Pipeline pipeline = with_location(entries[0], [&, &name = name, &argument = argument] {
     return source->make(ConfigSection(name, argument, source->keys), scope);
   });
   for (size_t i = 1; i < entries.size(); ++i) add_stage(pipeline, entries[i], scope);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "apps/systole/config/with_location.h"
 #include "apps/systole/data/pipeline_spec.h"
-#include "apps/systole/data/placed.h"
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 
@@ -108,7 +108,7 @@ Dataset map_stage(const Dataset& dataset, const ConfigSection& argument,
       [&](const Nest<Output>& element) {
         Nest<Output> result = element;
         for (const auto& [entry, op] : ops) {
-          result = placed_at(entry, [&, &op = op] { return op(result); });
+          result = with_location(entry, [&, &op = op] { return op(result); });
         }
         return result;
       },

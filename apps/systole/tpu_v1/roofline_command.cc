@@ -1,7 +1,7 @@
 // systole tpu-v1 roofline: programs below the machine's roofline.
 #include <fmt/core.h>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/tpu_v1/pictures/pictures.h"
 #include "systole/tpu_v1/workloads/workloads.h"

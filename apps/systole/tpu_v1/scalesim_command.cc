@@ -1,7 +1,7 @@
 // systole tpu-v1 scalesim: cycles of SCALE-Sim's topologies.
 #include <fmt/core.h>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"

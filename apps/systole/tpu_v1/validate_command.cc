@@ -1,5 +1,5 @@
 // systole tpu-v1 validate: our figures beside the paper's.
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/tpu_v1/validation/validation.h"
 

@@ -1,7 +1,7 @@
 // systole tpu-v1 what-if: the reconstructed workloads on scaled machines (the paper's figure 11).
 #include <fmt/core.h>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/tpu_v1/tpu_v1_commands.h"
 #include "systole/base/error.h"
 #include "systole/tpu_v1/timing/timing.h"

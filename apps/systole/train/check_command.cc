@@ -1,7 +1,8 @@
 // systole check: prints what a TPU would refuse, and the memory and time of a step on a core.
 #include <fmt/core.h>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
+#include "apps/systole/train/program_check.h"
 #include "apps/systole/train/step_prediction.h"
 #include "apps/systole/train/train_commands.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 struct CheckCommandOptions : ConfigOptions {
   StepPredictionOptions prediction;
+  CompilerOptions compiler;
   bool published = false;
   bool json = false;
 };
@@ -52,8 +54,12 @@ void run_check(const CheckCommandOptions& options) {
     return print_table_prediction(prediction);
   }
   if (options.path.empty()) throw UsageError("config is required");
+  if (is_program(options.path))
+    return check_program(options.path, options.prediction.system, options.compiler, options.json);
   const TrainingConfig config = options.read();
   const InputFn& input = needed_input(config.train_input, options.path, "train");
+  if (options.compiler.wanted())
+    return check_step(options.path, config, input, options.compiler, options.json);
   if (!prediction.system.empty()) return print_prediction(config, input, prediction);
   TPUEstimator estimator(config.estimator);
   const CheckReport report = estimator.check(input);
@@ -90,6 +96,7 @@ void add_check_command(CommandLine& line) {
       .not_negative();
   line.option("--price", prediction.price, "Price of an hour of the TPU, for that of the training")
       .not_negative();
+  add_compiler_options(line, options->compiler);
   line.flag("--json", options->json, kJsonMeaning);
   line.on_run([options] { run_check(*options); });
 }

@@ -1,7 +1,7 @@
 // systole evaluate: prints the metrics of a checkpoint, a line each.
 #include <fmt/core.h>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/number_text.h"
 #include "systole/runtime/process_group.h"

@@ -1,4 +1,5 @@
 // The sections model, loss, optimizer and metrics, as a model_fn.
+#include "apps/systole/config/with_location.h"
 #include "apps/systole/train/layer_stack.h"
 #include "apps/systole/train/model_tables.h"
 #include "apps/systole/train/training_config.h"
@@ -25,17 +26,6 @@ struct ModelParts {
   std::vector<std::pair<ConfigNode, NamedMetric>> metrics;
 };
 
-// Calls `build`. Nodes that it adds carry the line of `node`, and so do its errors.
-template <class F>
-auto placed_at(const ConfigNode& node, const F& build) {
-  const WhereScope where(node.where());
-  try {
-    return build();
-  } catch (const Error& error) {
-    throw node.placed(error);
-  }
-}
-
 Output input_of(const Nest<Output>& features, const ModelParts& parts) {
   if (features.is_leaf()) return features.leaf();
   if (!parts.feature.empty() && features.find(parts.feature) != nullptr) {
@@ -61,7 +51,7 @@ MetricMap metrics_of(const ModelParts& parts, const Output& labels, const HeadOu
   MetricMap result;
   for (const auto& [node, metric] : parts.metrics) {
     result[metric.name] =
-        placed_at(node, [&, &metric = metric] { return metric.build(labels, outputs); });
+        with_location(node, [&, &metric = metric] { return metric.build(labels, outputs); });
   }
   return result;
 }
@@ -79,12 +69,12 @@ TPUEstimatorSpec build(const ModelParts& parts, const Nest<Output>& features,
   if (!labels.is_leaf()) {
     throw parts.loss_node.error("loss", "no labels", "data labels: the name of a feature");
   }
-  placed_at(parts.loss_node, [&] { return parts.loss.build(labels.leaf(), x); });
+  with_location(parts.loss_node, [&] { return parts.loss.build(labels.leaf(), x); });
   spec.loss = losses::get_total_loss();
   if (mode == Mode::eval) {
     spec.eval_metric_ops = metrics_of(parts, labels.leaf(), outputs);
   } else {
-    spec.train_op = placed_at(parts.optimizer_node, [&] {
+    spec.train_op = with_location(parts.optimizer_node, [&] {
       return layers.with_constraints(CrossShardOptimizer(parts.optimizer())
                                          .minimize(spec.loss, {.global_step = get_global_step()}));
     });

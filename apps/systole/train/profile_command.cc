@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "apps/systole/train/profile_process.h"
 #include "apps/systole/train/train_commands.h"
 #include "systole/base/error.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "apps/systole/output.h"
+#include "apps/systole/base/output.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
@@ -23,7 +23,8 @@ CheckReport report_for(TrainingConfig config, const InputFn& input, int64_t batc
   return TPUEstimator(config.estimator).check(input);
 }
 
-// The report of a model of which each core gets as many examples as on `cores` cores of `system`.
+}  // namespace
+
 CheckReport report_on(const std::string& system, int cores, const TrainingConfig& config,
                       const InputFn& input) {
   const int64_t batch = config.estimator.train_batch_size.value_or(0);
@@ -41,6 +42,8 @@ CheckReport report_on(const std::string& system, int cores, const TrainingConfig
   // The configured number of cores is another one.
   return report_for(config, input, of_core * (batch / report.step.batch_size));
 }
+
+namespace {
 
 profile::StepCost step_cost(const CheckReport& report) {
   if (report.step.module == nullptr) {

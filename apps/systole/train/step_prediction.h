@@ -16,6 +16,10 @@ struct StepPredictionOptions {
   bool json = false;   // prints the page of `systole board`
 };
 
+// Returns the report of a model of which each core gets as many examples as on `cores` cores of
+// `system`. Errors: INVALID_ARGUMENT for a batch size that is no multiple of the number of cores.
+CheckReport report_on(const std::string& system, int cores, const TrainingConfig& config,
+                      const InputFn& input);
 // Prints the predicted time of a step with the train_batch_size of `config`, and of a training.
 // Errors: INVALID_ARGUMENT for a batch size that is no multiple of the number of cores;
 // FAILED_PRECONDITION for a model without static shapes.

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "apps/systole/command.h"
+#include "apps/systole/base/command.h"
 #include "systole/base/environment.h"
 #include "systole/base/error.h"
 #include "systole/profile/analysis.h"

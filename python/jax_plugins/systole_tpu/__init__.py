@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import jax
 import jax._src.xla_bridge as xla_bridge
+import jaxlib
 
 PLATFORM = "systole"
 # The versions whose inner modules the package knows.
@@ -25,7 +26,8 @@ def initialize() -> None:
     except (ValueError, OSError, RuntimeError) as error:
         _register_failure(str(error))
     except (ImportError, AttributeError, TypeError) as error:
-        _register_failure(f"systole_tpu: got JAX {jax.__version__}, expected {_JAX}: {type(error).__name__}: {error}")
+        got = f"JAX {jax.__version__} with jaxlib {jaxlib.__version__}"
+        _register_failure(f"systole_tpu: got {got}, expected {_JAX}: {type(error).__name__}: {error}")
 
 
 def _register_failure(message: str) -> None:

@@ -43,20 +43,20 @@ class Info {
   PJRT_Executable* executable_ = nullptr;
 };
 
-double flops_of(const Info& info) {
+// Leaves alone what the plugin does not tell.
+void read_cost(const Info& info, runtime::ExecutableStats& stats) {
   auto cost = pjrt_abi::make<PJRT_Executable_GetCostAnalysis_Args>();
   if (!info.ask(&PJRT_Api::PJRT_Executable_GetCostAnalysis, "PJRT_Executable_GetCostAnalysis",
                 cost)) {
-    return 0;
+    return;
   }
   for (size_t i = 0; i < cost.num_properties; ++i) {
     const PJRT_NamedValue& value = cost.properties[i];
-    if (std::string_view(value.name, value.name_size) == "flops" &&
-        value.type == PJRT_NamedValue_kFloat) {
-      return value.float_value;
-    }
+    if (value.type != PJRT_NamedValue_kFloat) continue;
+    const std::string_view name(value.name, value.name_size);
+    if (name == "flops") stats.flops = value.float_value;
+    if (name == "transcendentals") stats.transcendentals = value.float_value;
   }
-  return 0;
 }
 
 // Returns the bytes that one replica holds: its slice of a stacked array, the whole of any other.
@@ -80,7 +80,7 @@ void PjrtExecutable::read_stats(double compile_seconds) {
     throw internal_error("{}: results of '{}', got {}, expected {}", session_->platform,
                          interface_.name, outputs.num_outputs, interface_.results.size());
   }
-  stats_.flops = flops_of(info);
+  read_cost(info, stats_);
   auto memory = pjrt_abi::make<PJRT_Executable_GetCompiledMemoryStats_Args>();
   if (info.ask(&PJRT_Api::PJRT_Executable_GetCompiledMemoryStats,
                "PJRT_Executable_GetCompiledMemoryStats", memory)) {

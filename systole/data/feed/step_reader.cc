@@ -5,8 +5,8 @@
 
 namespace systole::data {
 
-int64_t rows_of(const Components& row) {
-  return row.empty() || row[0].rank() == 0 ? 0 : row[0].dim(0);
+int64_t num_examples(const Components& batch) {
+  return batch.empty() || batch[0].rank() == 0 ? 0 : batch[0].dim(0);
 }
 
 StepReader::StepReader(const StepSource& source, const IteratorOptions& options)
@@ -31,13 +31,13 @@ Components StepReader::spare() {
 bool StepReader::read(size_t dataset, Components& row) {
   if (!iterators_[dataset].next_row(row)) return false;
   for (const Tensor& tensor : row) {
-    if (tensor.rank() > 0 && tensor.dim(0) == rows_of(row)) continue;
+    if (tensor.rank() > 0 && tensor.dim(0) == num_examples(row)) continue;
     throw invalid_argument(
         "{}: element, got tensors {} and {}, expected the batch as their first dimension; "
         "batch() gives it",
         source_.name, row[0].type(), tensor.type());
   }
-  return rows_of(row) > 0;
+  return num_examples(row) > 0;
 }
 
 std::optional<Step> StepReader::read_new(Step places) {

@@ -44,7 +44,7 @@ struct StepSource {
 using Step = std::vector<Components>;
 
 // Returns the number of examples of a batch; 0 for one without tensors.
-int64_t rows_of(const Components& row);
+int64_t num_examples(const Components& batch);
 
 // Used by one thread at a time, except for cancel() and stats(), which must not run during
 // restore().

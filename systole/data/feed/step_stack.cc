@@ -122,7 +122,7 @@ void StepStack::push(const Step& step) {
     const auto r = static_cast<size_t>(replica);
     const Components& row = step[is_per_replica ? std::min(r, step.size() - 1) : 0];
     const int64_t first = source_.is_split() ? replica * batch : 0;
-    auto count = std::clamp<int64_t>(rows_of(row) - first, 0, batch);
+    auto count = std::clamp<int64_t>(num_examples(row) - first, 0, batch);
     if (is_per_replica && r >= step.size()) count = 0;
     push_row(row, replica, count);
     // A broadcast batch counts once.

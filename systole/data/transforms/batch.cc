@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "systole/base/grown.h"
+#include "systole/base/extend_rows.h"
 #include "systole/data/nodes.h"
 #include "systole/data/recycle.h"
 
@@ -86,7 +86,7 @@ class BatchStage final : public InputStage {
   }
   void grow() {
     capacity_ = std::min(2 * capacity_, node_.batch_size);
-    for (Tensor& rows : batch_) rows = grown(rows, capacity_);
+    for (Tensor& rows : batch_) rows = extend_rows(rows, capacity_);
   }
   // Swaps strings: the elements of this batch take over the memory of the strings of the last
   // batch.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "systole/estimator/impl.h"
+#include "systole/tpu_check/compile.h"
 
 namespace systole {
 
@@ -54,6 +55,21 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
       trace(*input, mode), {.replicas = where.replicas, .core_memory = where.core_memory});
   report.violations.insert(report.violations.begin(), of_input.begin(), of_input.end());
   return report;
+}
+
+void TPUEstimator::Impl::ask_compiler(const TPUCheckOptions& options, CheckReport& report) {
+  if (report.step.module == nullptr) {
+    throw failed_precondition(
+        "check: program of a step for {}, got none, expected one: correct what check() names "
+        "without `compile`",
+        options.compile);
+  }
+  report.compiled =
+      tpu_check::compile_step(*report.step.module, {.system = options.compile,
+                                                    .library = options.tpu_library,
+                                                    .low_effort = options.low_effort,
+                                                    .max_seconds = options.max_seconds,
+                                                    .save = options.save});
 }
 
 }  // namespace systole

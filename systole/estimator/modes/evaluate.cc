@@ -217,7 +217,8 @@ void EvaluationPass::run(Heartbeat& watched) {
   {
     const Heartbeat::Visit visit(watched, Heartbeat::At::input, 0, 1);
     const int64_t bytes = feed->step_bytes();
-    launch_steps = driver->agreed(train::launch_steps(std::min<int64_t>(limit, 32), bytes));
+    launch_steps =
+        driver->agreed(train::launch_steps(std::min(limit, train::kMaxKeptSteps), bytes));
   }
   feed->set_max_steps(launch_steps);
   make_runner(launch_steps);

@@ -5,6 +5,7 @@
 
 #include "systole/base/convert.h"
 #include "systole/base/error.h"
+#include "systole/base/small_float.h"
 #include "systole/hlo/ir/infer.h"
 
 namespace systole::hlo {
@@ -55,6 +56,27 @@ T identity_element(Identity identity) {
       return convert_element<T>(int64_t{-1});
     default:
       return T(0);
+  }
+}
+
+// The ends of types without infinities are their largest numbers.
+double small_float_identity(Identity identity, DType dtype) {
+  const SmallFloatFormat& format = small_float_format(dtype);
+  const bool is_scale = format.range == SmallFloatRange::scale;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double highest = format.range == SmallFloatRange::ieee
+                             ? infinity
+                             : double{small_float_values(dtype)[format.largest()]};
+  switch (identity) {
+    case Identity::one:
+      return 1;
+    case Identity::highest:
+      return highest;
+    case Identity::lowest:
+      return is_scale ? double{small_float_values(dtype)[0]} : -highest;
+    default:
+      if (is_scale) throw invalid_argument("identity: dtype, got {}, expected one with 0", dtype);
+      return 0;
   }
 }
 
@@ -205,7 +227,7 @@ Value Builder::identity(Opcode reducer, DType dtype) {
     throw invalid_argument("identity: reducer, got '{}', expected one with an identity", reducer);
   }
   if (is_small_float(dtype)) {
-    throw unimplemented("identity: dtype, got {}, expected one of at least 16 bits", dtype);
+    return scalar(dtype, small_float_identity(row->identity, dtype));
   }
   return constant(visit_dtype(
       dtype, [&]<class T>() { return Tensor::of<T>({}, {identity_element<T>(row->identity)}); }));

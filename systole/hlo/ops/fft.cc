@@ -11,8 +11,8 @@
 namespace systole::hlo::ops {
 namespace {
 
-// The axis that holds one half of the spectrum of n real values.
-int64_t half(int64_t n) { return n == 0 ? 0 : n / 2 + 1; }
+// The size of the axis that holds one half of the spectrum of n real values.
+int64_t half_spectrum_size(int64_t n) { return n == 0 ? 0 : n / 2 + 1; }
 
 void check_element_type(FftType type, DType dtype) {  // C2
   const bool wants_real = type == FftType::rfft;
@@ -43,12 +43,12 @@ std::vector<TensorType> infer_fft(const InferContext& context) {
   TensorType result{operand.dtype, real};  // C5
   if (attrs.fft_type == FftType::rfft) {
     result.dtype = operand.dtype == DType::f32 ? DType::c64 : DType::c128;
-    result.shape.set_dim(last, half(real[last]));
+    result.shape.set_dim(last, half_spectrum_size(real[last]));
   } else if (attrs.fft_type == FftType::irfft) {
     result.dtype = real_dtype(operand.dtype);
-    if (operand.shape[last] != half(real[last])) {
+    if (operand.shape[last] != half_spectrum_size(real[last])) {
       throw invalid_argument("fft: last axis of {}, got {}, expected {} for fft_length {}",
-                             operand.shape, operand.shape[last], half(real[last]),
+                             operand.shape, operand.shape[last], half_spectrum_size(real[last]),
                              to_string(attrs.fft_length));
     }
   }

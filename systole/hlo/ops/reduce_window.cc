@@ -1,5 +1,6 @@
 #include "systole/hlo/passes/partition/rules.h"
 #include "systole/hlo/passes/replicas/rules.h"
+#include "systole/hlo/semantics/lifted_region.h"
 #include "systole/hlo/semantics/reducer.h"
 #include "systole/hlo/semantics/window.h"
 
@@ -29,6 +30,88 @@ std::vector<TensorType> infer_reduce_window(const InferContext& context) {
   return results;
 }
 
+// Windows of all elements so far, rounded once at the end as in `reduce`; nullopt without a
+// function for the region.
+template <class T>
+std::optional<Tensor> running_sums(const Instruction& x, const Tensor& operand,
+                                   const Tensor& initial, const RunningWindow& running) {
+  using A = Accumulator<T>;
+  const auto combine = combiner_of<A>(x.region());
+  if (combine == nullptr) return std::nullopt;
+  const Tensor input = operand.cast(x.dtype());
+  Tensor result(x.type());
+  const Shape& shape = x.shape();
+  const int64_t length = shape[running.axis];
+  const int64_t step = shape.strides()[static_cast<size_t>(running.axis)];
+  const T* const from = input.data<T>().data();
+  T* const to = result.data<T>().data();
+  const A first = convert_element<A>(initial.cast(x.dtype()).data<T>()[0]);
+  for (int64_t line = 0; line < shape.num_elements() / length; ++line) {
+    const int64_t begin = line / step * step * length + line % step;
+    A sum = first;
+    for (int64_t j = 0; j < length; ++j) {
+      const int64_t at = begin + (running.reverse ? length - 1 - j : j) * step;
+      sum = combine(sum, convert_element<A>(from[at]));
+      to[at] = convert_element<T>(sum);
+    }
+  }
+  return result;
+}
+
+// Windows of all elements so far, of 2, of 4... elements in each round.
+std::vector<Tensor> running_results(const Instruction& x, std::span<const Tensor> operands,
+                                    const Evaluator& evaluator, const RunningWindow& running) {
+  const size_t num_inputs = operands.size() / 2;
+  if (num_inputs == 1 && !is_small_float(x.dtype())) {
+    const std::optional<Tensor> sums = visit_dtype(x.dtype(), [&]<class T>() {
+      return running_sums<T>(x, operands[0], operands[1], running);
+    });
+    if (sums) return {*sums};
+  }
+  const LiftedRegion region(x.region(), evaluator);
+  const Shape& shape = x.shape();
+  const int64_t length = shape[running.axis];
+  std::vector<Tensor> results;
+  for (size_t k = 0; k < num_inputs; ++k) results.push_back(operands[k].cast(x.results()[k].dtype));
+  const auto combine = [&](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    std::vector<Tensor> arguments = a;
+    arguments.insert(arguments.end(), b.begin(), b.end());
+    return region.apply(arguments);
+  };
+  const auto part = [&](int64_t begin, int64_t end) {
+    Shape part_shape = shape;
+    part_shape.set_dim(running.axis, end - begin);
+    StridedView from = view_of(shape);
+    from.offset = begin * from.strides[static_cast<size_t>(running.axis)];
+    std::vector<Tensor> parts;
+    for (const Tensor& result : results) {
+      parts.emplace_back(result.dtype(), part_shape);
+      copy_strided(parts.back(), view_of(part_shape), result, from, part_shape.dims());
+    }
+    return parts;
+  };
+  const auto put = [&](int64_t begin, const std::vector<Tensor>& parts) {
+    StridedView to = view_of(shape);
+    to.offset = begin * to.strides[static_cast<size_t>(running.axis)];
+    for (size_t k = 0; k < num_inputs; ++k) {
+      const Shape& part_shape = parts[k].shape();
+      copy_strided(results[k], to, parts[k], view_of(part_shape), part_shape.dims());
+    }
+  };
+  std::vector<Tensor> initial;
+  for (size_t k = 0; k < num_inputs; ++k) {
+    initial.emplace_back(results[k].dtype(), shape);
+    fill(initial.back(), operands[num_inputs + k].cast(results[k].dtype()));
+  }
+  results = combine(initial, results);
+  for (int64_t distance = 1; distance < length; distance *= 2) {
+    const std::vector<Tensor> before = part(0, length - distance);
+    const std::vector<Tensor> after = part(distance, length);
+    put(running.reverse ? 0 : distance, combine(before, after));
+  }
+  return results;
+}
+
 // Padding and holes of the base dilation contribute the initial value.
 std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
                                            std::span<const Tensor> operands,
@@ -39,6 +122,8 @@ std::vector<Tensor> evaluate_reduce_window(const Instruction& instruction,
     return empty;
   }
   const size_t num_inputs = operands.size() / 2;
+  if (const auto running = running_window(instruction, operands[num_inputs]))
+    return running_results(instruction, operands, evaluator, *running);
   const std::vector<WindowAxis> axes = window_axes(instruction.attrs<WindowAttrs>());
   std::vector<Tensor> padded;
   for (size_t k = 0; k < num_inputs; ++k) {

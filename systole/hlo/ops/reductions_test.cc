@@ -135,6 +135,35 @@ const ValueCase kValues[] = {
      "(" + reducer("add", "i64") +
          ") {window_dimensions = array<i64: 3>, padding = dense<[[2, 0]]> : tensor<1x2xi64>}",
      {"dense<[1, 3, 6]> : tensor<3xi64>"}},
+    {"cumulative_sum_in_reverse",
+     "reduce_window",
+     {"dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi64>", kZero},
+     "(" + reducer("add", "i64") +
+         ") {window_dimensions = array<i64: 3, 1>, "
+         "padding = dense<[[0, 2], [0, 0]]> : tensor<2x2xi64>}",
+     {"dense<[[9, 12], [8, 10], [5, 6]]> : tensor<3x2xi64>"}},
+    // Rounded at the end only: 2048 + 1 + 1 in f16.
+    {"cumulative_sum_of_halves",
+     "reduce_window",
+     {"dense<[2048.0, 1.0, 1.0]> : tensor<3xf16>", "dense<0.0> : tensor<f16>"},
+     "(" + reducer("add", "f16") +
+         ") {window_dimensions = array<i64: 3>, padding = dense<[[2, 0]]> : tensor<1x2xi64>}",
+     {"dense<[2048.0, 2048.0, 2050.0]> : tensor<3xf16>"}},
+    // Padding that is not neutral counts: 3 * 10 + 1, 2 * 10 + 3, 10 + 6.
+    {"cumulative_sum_from_ten",
+     "reduce_window",
+     {"dense<[1, 2, 3]> : tensor<3xi64>", "dense<10> : tensor<i64>"},
+     "(" + reducer("add", "i64") +
+         ") {window_dimensions = array<i64: 3>, padding = dense<[[2, 0]]> : tensor<1x2xi64>}",
+     {"dense<[31, 23, 16]> : tensor<3xi64>"}},
+    {"cumulative_arg_max",
+     "reduce_window",
+     {"dense<[1.0, 3.0, 2.0, 3.0, 4.0]> : tensor<5xf32>", "dense<[0, 1, 2, 3, 4]> : tensor<5xi32>",
+      "dense<0xFF800000> : tensor<f32>", "dense<-1> : tensor<i32>"},
+     "(" + kArgMax +
+         ") {window_dimensions = array<i64: 5>, padding = dense<[[4, 0]]> : tensor<1x2xi64>}",
+     {"dense<[1.0, 3.0, 3.0, 3.0, 4.0]> : tensor<5xf32>",
+      "dense<[0, 1, 1, 1, 4]> : tensor<5xi32>"}},
     {"negative_padding",
      "reduce_window",
      {"dense<[1, 2, 3, 4]> : tensor<4xi64>", kZero},

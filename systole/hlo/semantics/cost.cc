@@ -5,6 +5,8 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "systole/hlo/semantics/window.h"
+
 namespace systole::hlo {
 namespace {
 
@@ -109,6 +111,7 @@ void add_operations(const Instruction& x, Cost& cost) {
       return add_region_calls(x.region(),
                               elements_in(x.operand(0).shape()) - elements_in(x.shape()), cost);
     case Opcode::reduce_window:
+      if (running_window(x)) return add_region_calls(x.region(), elements_in(x.shape()), cost);
       return add_region_calls(
           x.region(), elements_in(x.shape()) * (window_elements(x.attrs<WindowAttrs>()) - 1), cost);
     case Opcode::select_and_scatter:

@@ -111,6 +111,15 @@ constexpr Case kCases[] = {
      }) {window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>} :
      (tensor<1x4x4x1xf32>, tensor<f32>) -> tensor<1x2x2x1xf32>)",
      "tensor<1x2x2x1xf32>", 4 * 3, 0, 64 + 4, 16},
+    // A running maximum.
+    {"%x: tensor<8xf32>",
+     R"("stablehlo.reduce_window"(%x, %z) ({
+     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+       %m = stablehlo.maximum %a, %b : tensor<f32>
+       stablehlo.return %m : tensor<f32>
+     }) {window_dimensions = array<i64: 8>, padding = dense<[[7, 0]]> : tensor<1x2xi64>} :
+     (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>)",
+     "tensor<8xf32>", 8, 0, 32 + 4, 32},
     {"%x: tensor<8x8xf32>", "stablehlo.slice %x [0:2, 0:8] : (tensor<8x8xf32>) -> tensor<2x8xf32>",
      "tensor<2x8xf32>", 0, 0, 64, 64},
     {"%x: tensor<8x8xf32>, %u: tensor<1x8xf32>, %i: tensor<i32>",

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "systole/base/grown.h"
+#include "systole/base/extend_rows.h"
 #include "systole/base/number_text.h"
 #include "systole/base/text.h"
 #include "systole/io/tables/csv.h"
@@ -73,7 +73,7 @@ std::vector<Tensor> read_csv_columns(CsvReader& reader, std::span<const CsvColum
   while (rows < max_rows && reader.next(record)) {
     if (rows == capacity) {
       capacity = std::min(max_rows, capacity * 2);
-      for (Tensor& tensor : result) tensor = grown(tensor, capacity);
+      for (Tensor& tensor : result) tensor = extend_rows(tensor, capacity);
     }
     for (size_t c = 0; c < columns.size(); ++c) {
       if (columns[c].index >= record.size()) {

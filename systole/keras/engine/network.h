@@ -103,15 +103,13 @@ class SequentialDefinition : public NetworkDefinition {
   bool is_sequential() const override { return true; }
   void build_for(const std::vector<TensorType>& inputs) override;
   Json config() const override;
-  // Whether the input's shape, and so all layers' shapes, are known.
-  bool has_network() const { return network_; }
 
  private:
   void connect(const KerasTensor& input);
   void connect_if_known();
 
   std::vector<Layer> stack_;
-  bool network_ = false;
+  bool network_ = false;  // whether the input's shape, and so all layers' shapes, are known
   std::optional<Shape> data_shape_;  // with the batch; of a model whose first layer has no shape
 };
 

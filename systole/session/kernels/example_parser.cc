@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "systole/base/grown.h"
+#include "systole/base/extend_rows.h"
 #include "systole/base/prefetch.h"
 #include "systole/io/records/example.h"
 #include "systole/io/records/example_splitter.h"
@@ -146,7 +146,7 @@ class ExampleBatch::Parser {
   void grow() {
     capacity_ = std::min(2 * capacity_, most_);
     for (Tensor& rows : dense_) {
-      if (rows.valid()) rows = grown(rows, static_cast<int64_t>(capacity_));
+      if (rows.valid()) rows = extend_rows(rows, static_cast<int64_t>(capacity_));
     }
   }
 

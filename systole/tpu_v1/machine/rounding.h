@@ -24,9 +24,4 @@ constexpr int32_t requantize(int32_t x, int32_t multiplier, int shift, Rounding 
       rounding == Rounding::tflite ? FixedPointRounding::tflite : FixedPointRounding::single);
 }
 
-using Multiplier = FixedPointFactor;
-
-// Returns the multiplier and shift of a factor. Errors: those of fixed_point_factor.
-inline Multiplier quantize_multiplier(double factor) { return fixed_point_factor(factor); }
-
 }  // namespace systole::tpu_v1

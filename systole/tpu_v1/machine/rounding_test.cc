@@ -109,15 +109,15 @@ TEST(Rounding, TheModesDifferInRareBits) {
 
 TEST(Rounding, MultipliersRestoreTheirFactor) {
   for (const double factor : {1.0, 0.5, 0.75, 0.0003, 0.9999999999, 3.25, 1e-9}) {
-    const Multiplier m = quantize_multiplier(factor);
+    const FixedPointFactor m = fixed_point_factor(factor);
     EXPECT_GE(m.multiplier, 1 << 30);
     EXPECT_NEAR(std::ldexp(m.multiplier, m.shift - 31) / factor, 1, 1e-9);
   }
-  EXPECT_EQ(quantize_multiplier(0).multiplier, 0);
-  EXPECT_EQ(quantize_multiplier(1e-20).multiplier, 0);
-  EXPECT_THROW(quantize_multiplier(-1), Error);
-  EXPECT_THROW(quantize_multiplier(NAN), Error);
-  EXPECT_THROW(quantize_multiplier(2e9), Error);
+  EXPECT_EQ(fixed_point_factor(0).multiplier, 0);
+  EXPECT_EQ(fixed_point_factor(1e-20).multiplier, 0);
+  EXPECT_THROW(fixed_point_factor(-1), Error);
+  EXPECT_THROW(fixed_point_factor(NAN), Error);
+  EXPECT_THROW(fixed_point_factor(2e9), Error);
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ bool StepDriver::has_others() const {
 }
 
 int64_t StepDriver::agreed(int64_t own, Wait wait) const {
-  if (has_others()) options_.processes->take_least({&own, 1}, wait);
+  if (has_others()) options_.processes->reduce_min({&own, 1}, wait);
   return own;
 }
 
 std::array<int64_t, 2> StepDriver::agreed(std::array<int64_t, 2> own, Wait wait) const {
-  if (has_others()) options_.processes->take_least(own, wait);
+  if (has_others()) options_.processes->reduce_min(own, wait);
   return own;
 }
 

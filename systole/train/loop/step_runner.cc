@@ -5,8 +5,7 @@
 namespace systole::train {
 
 int64_t launch_steps(int64_t wanted, int64_t step_bytes) {
-  constexpr int64_t kMaxBytes = int64_t{256} << 20;
-  return std::clamp<int64_t>(kMaxBytes / std::max<int64_t>(step_bytes, 1), 1, wanted);
+  return std::clamp<int64_t>(kMaxLaunchBytes / std::max<int64_t>(step_bytes, 1), 1, wanted);
 }
 
 namespace {

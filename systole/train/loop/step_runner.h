@@ -39,8 +39,14 @@ class StepRunner {
   std::map<std::string, std::unique_ptr<StepLoop>> loops_;
 };
 
+// The limits of a launch, of all front ends: the host's work for a launch of this size does not
+// count, and its memory is bounded. The steps hold where the user chose no number.
+inline constexpr int64_t kMaxLaunchSteps = 100;
+inline constexpr int64_t kMaxKeptSteps = 32;  // where the results of every step are kept
+inline constexpr int64_t kMaxLaunchBytes = int64_t{64} << 20;  // of the input
+
 // Returns how many steps one launch may take: `wanted`, or fewer so that the input of a launch,
-// `step_bytes` a step, fits in 256 MiB.
+// `step_bytes` a step, fits in kMaxLaunchBytes.
 int64_t launch_steps(int64_t wanted, int64_t step_bytes);
 
 }  // namespace systole::train

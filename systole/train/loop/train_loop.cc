@@ -15,18 +15,17 @@
 namespace systole::train {
 namespace {
 
-// Steps of a launch at most, when nobody chose a number.
-constexpr int64_t kAutomaticSteps = 100;
 constexpr int64_t kTimedSteps = 1000;
 
 // In a checkpoint that other numbers of processes can continue.
 constexpr const char* kStepsRead = "input_steps";
 constexpr const char* kEntropy = "input_entropy";
 
-// A hook of rank 0, on other ranks: the step is the same there, and nothing is written.
-class ElsewhereHook : public SessionRunHook {
+// A hook of rank 0, on other ranks: it is asked for what it fetches, so that the step is the same
+// there, and is called for nothing else.
+class FetchOnlyHook : public SessionRunHook {
  public:
-  explicit ElsewhereHook(std::shared_ptr<SessionRunHook> hook) : hook_(std::move(hook)) {}
+  explicit FetchOnlyHook(std::shared_ptr<SessionRunHook> hook) : hook_(std::move(hook)) {}
   void begin() override { hook_->begin(); }
   std::vector<Output> fetches() override { return hook_->fetches(); }
   int64_t steps_to_next_run(int64_t) const override { return INT64_MAX; }
@@ -82,7 +81,7 @@ HookList TrainLoop::make_hooks() {
   hooks.push_back(nan_hook_);
   const bool first = options_.step.is_first();
   const auto add = [&](std::shared_ptr<SessionRunHook> hook) {
-    hooks.push_back(first ? std::move(hook) : std::make_shared<ElsewhereHook>(std::move(hook)));
+    hooks.push_back(first ? std::move(hook) : std::make_shared<FetchOnlyHook>(std::move(hook)));
   };
   if (records.save_summary_steps > 0) {
     summaries_ = std::make_shared<TrainSummariesHook>(
@@ -129,8 +128,8 @@ void TrainLoop::add_checkpoint_hook(HookList& hooks,
 }
 
 void TrainLoop::check_global_step() {
-  growth_ = count_updates(*options_.graph, targets_, hooks_->fetches(), global_step_);
-  if (growth_ > 0) return;
+  step_increment_ = count_updates(*options_.graph, targets_, hooks_->fetches(), global_step_);
+  if (step_increment_ > 0) return;
   throw invalid_argument(
       "train_op: variable 'global_step', got no assignment to it, expected one: training counts by "
       "this variable. Pass it to the optimizer: minimize(loss, {{.global_step = "
@@ -197,7 +196,7 @@ void TrainLoop::find_position() {
 }
 
 bool TrainLoop::save_is_due(int64_t steps) const {
-  return checkpoint_hook_ != nullptr && checkpoint_hook_->is_due(step_ + steps * growth_);
+  return checkpoint_hook_ != nullptr && checkpoint_hook_->is_due(step_ + steps * step_increment_);
 }
 
 int64_t TrainLoop::read_global_step() const {
@@ -233,11 +232,9 @@ void TrainLoop::make_feed(const std::optional<std::string>& position) {
 void TrainLoop::begin_input() {
   {
     const Heartbeat::Visit visit(*heartbeat_, Heartbeat::At::input, step_, step_ + 1);
-    auto position = options_.step.has_others() ? std::nullopt : checkpointer_->restored("input");
-    if (!position && !options_.position.empty()) position = options_.position;
-    make_feed(position);
+    make_feed(options_.step.has_others() ? std::nullopt : checkpointer_->restored("input"));
     if (!runner_) make_runner(feed_->step_bytes());
-    feed_->set_max_steps(launch_);
+    feed_->set_max_steps(max_launch_steps_);
     skip_input();
   }
 }
@@ -248,26 +245,18 @@ void TrainLoop::skip_input() {
   log_info("input: reads the {} steps before step {} again, to continue after them", steps_to_skip_,
            step_);
   while (steps_to_skip_ > 0) {
-    const int64_t count = std::min(launch_, steps_to_skip_);
-    const auto batches = feed_->next(count, std::min(launch_, steps_to_skip_ - count));
+    const int64_t count = std::min(max_launch_steps_, steps_to_skip_);
+    const auto batches = feed_->next(count, std::min(max_launch_steps_, steps_to_skip_ - count));
     if (!batches) {
       log_info("input: starts from its beginning; the checkpoint was saved at its end");
       make_feed(std::nullopt);
-      feed_->set_max_steps(launch_);
+      feed_->set_max_steps(max_launch_steps_);
       steps_to_skip_ = 0;
       steps_read_ = 0;
       return;
     }
     steps_to_skip_ -= batches->steps;
   }
-}
-
-void TrainLoop::restart_input() {
-  input_ended_ = false;
-  steps_read_ = 0;
-  if (!feed_) return;
-  make_feed(std::nullopt);
-  feed_->set_max_steps(launch_);
 }
 
 // Where batches have one size the step is compiled while the caller prepares the rest.
@@ -284,8 +273,8 @@ void TrainLoop::make_runner(int64_t step_bytes) {
   const int64_t most = options_.steps.value_or(options_.max_steps.value_or(INT64_MAX));
   const int64_t wanted = timed_loop_                    ? kTimedSteps
                          : options_.iterations_per_loop ? options_.iterations_per_loop->count()
-                                                        : kAutomaticSteps;
-  launch_ = launch_steps(std::min(wanted, most), step_bytes);
+                                                        : kMaxLaunchSteps;
+  max_launch_steps_ = launch_steps(std::min(wanted, most), step_bytes);
   const bool every_step = options_.on_steps != nullptr;
   StepLoopOptions runner{
       .inputs = options_.step.inputs,
@@ -293,7 +282,7 @@ void TrainLoop::make_runner(int64_t step_bytes) {
       .targets = targets_,
       .num_replicas = static_cast<int>(options_.step.replicas),
       .processes = options_.step.processes,
-      .max_steps = launch_,
+      .max_steps = max_launch_steps_,
       .keep = every_step ? StepLoopOptions::Keep::every_step : StepLoopOptions::Keep::last,
       .program = options_.step.program};
   const std::vector<Output>& each_step = options_.step.each_step;
@@ -303,12 +292,14 @@ void TrainLoop::make_runner(int64_t step_bytes) {
 
 // Returns the steps of the loop that starts at `step`, at least 1.
 int64_t TrainLoop::loop_length(int64_t step, int64_t last_step) const {
-  const int64_t wanted = timed_loop_ ? timed_loop_->next()
-                         : options_.iterations_per_loop
-                             ? options_.iterations_per_loop->count()
-                             : std::min({hooks_->steps_to_next_run(step), launch_, driver_.pace()});
+  const int64_t wanted =
+      timed_loop_ ? timed_loop_->next()
+      : options_.iterations_per_loop
+          ? options_.iterations_per_loop->count()
+          : std::min({hooks_->steps_to_next_run(step), max_launch_steps_, driver_.pace()});
   const int64_t left = last_step - step;
-  return std::clamp<int64_t>(left / growth_ + (left % growth_ != 0 ? 1 : 0), 0, wanted);
+  return std::clamp<int64_t>(left / step_increment_ + (left % step_increment_ != 0 ? 1 : 0), 0,
+                             wanted);
 }
 
 std::optional<data::StackedSteps> TrainLoop::next(int64_t steps, int64_t ahead) {
@@ -330,9 +321,9 @@ bool TrainLoop::goes_on() {
 int64_t TrainLoop::launch_limit(int64_t after) {
   if (!loop_) return 0;
   const int64_t left = loop_->steps - loop_->done - after;
-  if (left > 0) return std::min(launch_, left);
-  return std::min(launch_,
-                  loop_length(step_ + loop_->steps * growth_, std::max(read_until_, run_until_)));
+  if (left > 0) return std::min(max_launch_steps_, left);
+  return std::min(max_launch_steps_, loop_length(step_ + loop_->steps * step_increment_,
+                                                 std::max(read_until_, run_until_)));
 }
 
 bool TrainLoop::saves_after(int64_t steps) const {
@@ -370,7 +361,7 @@ bool TrainLoop::close_loop() {
   if (timed_loop_) timed_loop_->loop_done(steps, seconds.count());
   const int64_t before = std::exchange(step_, read_global_step());
   steps_run_ += steps;
-  growth_ = std::max<int64_t>(1, (step_ - before + steps - 1) / steps);
+  step_increment_ = std::max<int64_t>(1, (step_ - before + steps - 1) / steps);
   try {
     return hooks_->after(
         {.global_step = step_, .steps = steps, .seconds = seconds.count(), .examples = examples},

@@ -68,8 +68,6 @@ struct TrainLoopOptions {
   std::vector<TensorType> batch = {};
   bool fixed_batch = false;  // a batch of another size is an error
   std::optional<uint64_t> entropy = std::nullopt;
-  // Where the input starts when no checkpoint was restored: what save_position() returned.
-  std::string position = {};
 
   // The end: so many more steps, or this global step. Absent: the end of the input.
   std::optional<int64_t> steps = std::nullopt;
@@ -109,8 +107,6 @@ class TrainLoop : private StepListener, private StepInput {
   // `read_until`, if that is more. Errors: those of the input, of hooks and of the device;
   // FAILED_PRECONDITION for a loss that is not finite, naming the feature or label that caused it.
   End run_until(int64_t last_step, Heartbeat& heartbeat, int64_t read_until = 0);
-  // The next run_until() reads the input from its start: another epoch.
-  void restart_input();
   // Tells the hooks that training ended, which saves the last checkpoint, and waits until it is
   // written. Errors: those of hooks and of writing.
   void finish(Heartbeat& heartbeat);
@@ -121,8 +117,6 @@ class TrainLoop : private StepListener, private StepInput {
   // Steps run by this object.
   int64_t steps_run() const { return steps_run_; }
   Session& session() { return *session_; }
-  // The position in the input, after all steps so far. REQUIRES: run_until() was called.
-  std::string save_position() { return feed_->save_state(); }
   // The loss of the last step on replica 0. Absent before the first step.
   std::optional<double> last_loss() const;
 
@@ -183,10 +177,10 @@ class TrainLoop : private StepListener, private StepInput {
   std::optional<IterationCountEstimator> timed_loop_;
   Variable global_step_;
 
-  int64_t launch_ = 1;     // most steps of one launch
-  int64_t growth_ = 1;     // of the global step in one step, at most
-  int64_t step_ = 0;       // the global step
-  int64_t steps_run_ = 0;  // by this object
+  int64_t max_launch_steps_ = 1;
+  int64_t step_increment_ = 1;  // of the global step in one step, at most
+  int64_t step_ = 0;            // the global step
+  int64_t steps_run_ = 0;       // by this object
   int64_t last_step_ = INT64_MAX;
   int64_t run_until_ = 0;   // of the call of run_until()
   int64_t read_until_ = 0;  // the same

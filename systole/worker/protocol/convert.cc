@@ -147,6 +147,7 @@ void to_wire(const runtime::ExecutableStats& stats, v1::Stats& message) {
   message.set_temp_bytes(stats.temp_bytes);
   message.set_code_bytes(stats.code_bytes);
   message.set_flops(stats.flops);
+  message.set_transcendentals(stats.transcendentals);
   message.set_reference_steps(stats.reference_steps);
   message.set_compile_seconds(stats.compile_seconds);
   message.set_code_cached(stats.code_cached);
@@ -158,6 +159,7 @@ runtime::ExecutableStats from_wire(const v1::Stats& message) {
           .temp_bytes = message.temp_bytes(),
           .code_bytes = message.code_bytes(),
           .flops = message.flops(),
+          .transcendentals = message.transcendentals(),
           .reference_steps = message.reference_steps(),
           .compile_seconds = message.compile_seconds(),
           .code_cached = message.code_cached()};

@@ -1,4 +1,4 @@
-#include "systole/session/uniform_values.h"
+#include "systole/session/replica_reductions.h"
 
 #include <unordered_set>
 
@@ -105,8 +105,8 @@ int num_replicas_of(const Graph& graph, std::span<const Output> fetches,
   return static_cast<int>(count);
 }
 
-void unite_replicas(SpecializedProgram& program, const Graph& graph,
-                    std::span<const Output> fetches, int num_replicas) {
+void reduce_varying_results(SpecializedProgram& program, const Graph& graph,
+                            std::span<const Output> fetches, int num_replicas) {
   draw_by_replica(*program.module, graph);
   hlo::Computation& main = program.module->entry();
   const std::vector<bool> same(static_cast<size_t>(main.num_parameters()), true);

@@ -20,7 +20,7 @@ int num_replicas_of(const Graph& graph, std::span<const Output> fetches,
 
 // Rewrites the program of such a run so that every result is the same on all replicas.
 // Errors: INVALID_ARGUMENT for a fetch that differs.
-void unite_replicas(SpecializedProgram& program, const Graph& graph,
-                    std::span<const Output> fetches, int num_replicas);
+void reduce_varying_results(SpecializedProgram& program, const Graph& graph,
+                            std::span<const Output> fetches, int num_replicas);
 
 }  // namespace systole

@@ -16,6 +16,9 @@ struct Command {
   std::array<const char*, 4> examples = {};  // arguments of examples, for the help
 };
 
+// Adds a command to a line.
+void add_command(CommandLine& line, const Command& command);
+
 // Adds subcommands to a line; one of them is required.
 void add_commands(CommandLine& line, std::span<const Command> commands);
 
@@ -35,6 +38,7 @@ extern const Command kMachineCommand;
 extern const Command kPredictCommand;
 extern const Command kProfileCommand;
 extern const Command kQuantizeCommand;
+extern const Command kRunCommand;
 extern const Command kTpuV1Command;
 extern const Command kTrainCommand;
 extern const Command kVersionCommand;

@@ -1,4 +1,4 @@
-// Adds the place in a configuration file to errors, also to later errors of graph nodes.
+// Adds the place in a configuration file to errors of what it asks for.
 #pragma once
 
 #include "apps/systole/config/config_node.h"
@@ -6,9 +6,9 @@
 
 namespace systole::app {
 
-// Returns make(). Its errors, and graph nodes that it builds, have the place of `node`.
+// Returns make(). Its errors, and the graph nodes that it builds, name the line of `node`.
 template <class Make>
-auto placed_at(const ConfigNode& node, const Make& make) {
+auto with_location(const ConfigNode& node, const Make& make) {
   const WhereScope where(node.where(), true);
   try {
     return make();

@@ -8,9 +8,9 @@
 
 namespace systole {
 
-// Returns a tensor of `count` rows that starts with `rows`. Moves strings. REQUIRES: count is not
-// less than the rows of `rows`.
-inline Tensor grown(Tensor& rows, int64_t count) {
+// Returns a tensor of `count` rows that begins with `rows`, whose strings it moves. REQUIRES: count
+// is not less than the rows of `rows`.
+inline Tensor extend_rows(Tensor& rows, int64_t count) {
   Shape shape = rows.shape();
   shape.set_dim(0, count);
   Tensor larger(rows.dtype(), std::move(shape));
