@@ -1,6 +1,9 @@
 // Every elementwise opcode on every dtype it is defined for.
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <limits>
+
 #include "systole/backends/cpu/testing/compare.h"
 
 namespace systole::cpu {
@@ -190,6 +193,23 @@ TEST(ElementwiseMore, ReinterpretsBits) {
         testing::check({.opcode = Opcode::bitcast_convert, .operands = {x}, .declared = {row.to}}),
         "");
   }
+}
+
+TEST(ElementwiseMore, TakesAbsoluteValuesOfComplexNumbers) {
+  RandomStream random(23);
+  for (const DType dtype : {DType::c64, DType::c128}) {
+    for (const double range : {1.0, 1e30}) {
+      const Tensor x = testing::random_tensor(random, {dtype, {4099}}, -range, range, true);
+      EXPECT_EQ(testing::check({.opcode = Opcode::abs, .operands = {x}}, {.ulps = 2}), "");
+    }
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  using C = std::complex<float>;
+  const Tensor special =
+      Tensor::of<C>({9}, {C(0, -0.0F), C(3, -4), C(kInfinity, kNan), C(kNan, -kInfinity),
+                          C(kNan, 1), C(0, kNan), C(2e38F, 2e38F), C(-kInfinity, 5), C(0, 7)});
+  EXPECT_EQ(testing::check({.opcode = Opcode::abs, .operands = {special}}, {.ulps = 2}), "");
 }
 
 }  // namespace

@@ -174,8 +174,31 @@ llvm::Value* clamp(Elements& e, const Instruction& x, const IndexRef&, Sources s
   return extremum(e.f, kind, false, extremum(e.f, kind, true, s[1], s[0]), s[2]);
 }
 
+// The larger part times sqrt(1 + q^2) for the quotient q of the parts, which overflows only if the
+// result does.
+llvm::Value* complex_abs(FunctionEmitter& f, llvm::Value* x) {
+  auto& b = f.b;
+  const auto [re, im] = parts(f, x);
+  llvm::Value* first = b.CreateUnaryIntrinsic(Intrinsic::fabs, re);
+  llvm::Value* second = b.CreateUnaryIntrinsic(Intrinsic::fabs, im);
+  llvm::Value* infinity = real(first, std::numeric_limits<double>::infinity());
+  llvm::Value* infinite =
+      b.CreateOr(b.CreateFCmpOEQ(first, infinity), b.CreateFCmpOEQ(second, infinity));
+  llvm::Value* ordered = b.CreateFCmpOGT(first, second);
+  llvm::Value* large = b.CreateSelect(ordered, first, second);
+  llvm::Value* small = b.CreateSelect(ordered, second, first);
+  llvm::Value* q = b.CreateFDiv(small, large);
+  llvm::Value* root =
+      b.CreateUnaryIntrinsic(Intrinsic::sqrt, b.CreateFAdd(real(q, 1), b.CreateFMul(q, q)));
+  llvm::Value* zero = b.CreateFCmpOEQ(large, real(large, 0));
+  llvm::Value* product =
+      b.CreateSelect(zero, b.CreateFAdd(large, small), b.CreateFMul(large, root));
+  return b.CreateSelect(infinite, infinity, product);
+}
+
 llvm::Value* abs(Elements& e, const Instruction& x, const IndexRef&, Sources s) {
   const Kind kind = operand_kind(x);
+  if (kind.complex) return complex_abs(e.f, s[0]);
   if (kind.floating) return e.f.b.CreateUnaryIntrinsic(Intrinsic::fabs, s[0]);
   return fit(e.f, kind.dtype, e.f.b.CreateBinaryIntrinsic(Intrinsic::abs, s[0], e.f.b.getFalse()));
 }
@@ -459,7 +482,7 @@ struct Row {
   bool complex = false;  // also for complex elements
 };
 constexpr Row kCodes[] = {
-    {Opcode::abs, abs},
+    {Opcode::abs, abs, true},
     {Opcode::add, arithmetic, true},
     {Opcode::and_, bitwise},
     {Opcode::atan2, math<Math::atan2>},
