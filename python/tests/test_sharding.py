@@ -12,6 +12,7 @@ import pytest
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
+from jax.experimental import io_callback  # noqa: E402
 from jax.experimental.shard_alike import shard_alike  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
@@ -273,3 +274,18 @@ def test_donors_without_use_stay(mesh: Mesh) -> None:
     assert not a.is_deleted()
     jax.jit(lambda a: a + 1, donate_argnums=0)(a)
     assert a.is_deleted()
+
+
+def test_ordered_callbacks_of_sharded_programs(mesh: Mesh) -> None:
+    seen: list[int] = []
+
+    def step(x: jax.Array) -> jax.Array:
+        for i in range(3):
+            io_callback(lambda i, x: seen.append(int(i) + int(x.sum())), None, i, x, ordered=True)
+        return jnp.sin(x)
+
+    rows = NamedSharding(mesh, P("x"))
+    x = np.arange(8, dtype=np.float32)
+    np.testing.assert_allclose(jax.jit(step, in_shardings=rows, out_shardings=rows)(x), np.sin(x), rtol=1e-6)
+    jax.effects_barrier()
+    assert seen == [28, 29, 30]

@@ -146,6 +146,29 @@ TEST(VectorizeReplicas, BranchesWithoutResults) {
       << print(*vectorized.module);
 }
 
+// A token comes after what every replica did.
+TEST(VectorizeReplicas, BranchesWithTokens) {
+  const auto module =
+      parse(R"(func.func @main(%t: !stablehlo.token, %a: tensor<2xf32>) -> !stablehlo.token {
+  %r = stablehlo.replica_id : tensor<ui32>
+  %zero = stablehlo.constant dense<0> : tensor<ui32>
+  %first = stablehlo.compare EQ, %r, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %0 = "stablehlo.if"(%first) ({
+    %1 = stablehlo.custom_call @f(%t, %a) {has_side_effect = true} : (!stablehlo.token, tensor<2xf32>) -> !stablehlo.token
+    stablehlo.return %1 : !stablehlo.token
+  }, {
+    %1 = stablehlo.after_all : !stablehlo.token
+    stablehlo.return %1 : !stablehlo.token
+  }) : (tensor<i1>) -> !stablehlo.token
+  return %0 : !stablehlo.token
+})");
+  const auto vectorized = vectorize_replicas(*module, {.num_replicas = 2});
+  verify(*vectorized.module);
+  const Instruction* const token = vectorized.module->entry().results()[0].def;
+  EXPECT_TRUE(token->is(Opcode::after_all)) << print(*vectorized.module);
+  EXPECT_EQ(token->num_operands(), 2);
+}
+
 // Without side effects a target is called once for values that all replicas have.
 TEST(VectorizeReplicas, CustomCallsOfUniformValues) {
   EXPECT_EQ(count_calls("has_side_effect = false"), 1);

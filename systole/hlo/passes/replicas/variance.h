@@ -27,7 +27,10 @@ class Variance {
   void visit(Instruction& instruction);
   void visit_loop(Instruction& loop);
   void visit_branches(Instruction& branches);
-  void mark(Value value) { varying_.insert(value); }
+  // Tokens never vary: one orders what all replicas do.
+  void mark(Value value) {
+    if (value.type().dtype != DType::token) varying_.insert(value);
+  }
   void mark_all(Instruction& instruction);
   bool any_input(const Instruction& instruction) const;
   static bool calls_apart(const Instruction& instruction);

@@ -160,7 +160,9 @@ std::vector<Value> Vectorizer::write_lane_by_lane(Instruction& x) {
   }
   std::vector<Value> results;
   for (int i = 0; i < x.num_results(); ++i) {
-    results.push_back(varying(x.result(i)) ? stack(lanes[i]) : lanes[i][0]);
+    results.push_back(varying(x.result(i))           ? stack(lanes[i])
+                      : is_token(x.result(i).type()) ? b().op(Opcode::after_all, lanes[i])->result()
+                                                     : lanes[i][0]);
   }
   return results;
 }
