@@ -8,33 +8,27 @@
 #include <optional>
 
 #include "systole/base/error.h"
+#include "systole/runtime/tpu_generation.h"
 
 namespace systole::tpu_check {
 namespace {
 
-// How Google names and builds a generation. Sources: Cloud TPU documentation, "TPU configurations"
-// (names, sizes, shapes of slices); the clock of v2 and v3 is that of Norrie et al., Hot Chips
-// 2020, that of the others follows from the published peak: peak = 2 x multipliers x clock; the
-// memory is what libtpu's devices tell.
+// How Google names and sells slices of a generation. Source: Cloud TPU documentation, "TPU
+// configurations" (names, sizes, shapes of slices).
 struct Generation {
-  std::string_view name;
-  std::string_view topology;  // libtpu's name
-  int counted_per_chip = 1;   // what the number of a system's name counts
-  int devices_per_chip = 1;   // that a program sees
+  std::string_view name;     // also libtpu's, in names of topologies
+  std::string_view chip;     // runtime::find_tpu_generation's name
+  int counted_per_chip = 1;  // what the number of a system's name counts
+  int devices_per_chip = 1;  // that a program sees
   int axes = 2;
   int most_chips = 0;
-  double clock_hz = 0;
-  int64_t memory_bytes = 0;
 };
 
 constexpr std::array kGenerations = {
-    Generation{"v2", "v2", 2, 2, 2, 256, 0.70e9, 8034172928},
-    Generation{"v3", "v3", 2, 2, 2, 1024, 0.94e9, 16624107520},
-    Generation{"v4", "v4", 2, 2, 3, 4096, 1.05e9, 32745971712},
-    Generation{"v5e", "v5e", 1, 1, 2, 256, 1.50e9, 16909334528},
-    Generation{"v5p", "v5p", 2, 1, 3, 4096, 1.75e9, 102803437568},
-    Generation{"v6e", "v6e", 1, 1, 2, 256, 1.75e9, 33550235648},
-    Generation{"tpu7x", "tpu7x", 2, 2, 3, 4096, 2.20e9, 101732839424},
+    Generation{"v2", "v2", 2, 2, 2, 256},     Generation{"v3", "v3", 2, 2, 2, 1024},
+    Generation{"v4", "v4", 2, 2, 3, 4096},    Generation{"v5e", "v5e", 1, 1, 2, 256},
+    Generation{"v5p", "v5p", 2, 1, 3, 4096},  Generation{"v6e", "v6e", 1, 1, 2, 256},
+    Generation{"tpu7x", "7x", 2, 2, 3, 4096},
 };
 
 // A host has 2 x 2 chips: no slice has fewer.
@@ -89,11 +83,12 @@ Target target_of(std::string_view system) {
         2 * kChipsOfHost * generation->counted_per_chip,
         int64_t{generation->most_chips} * generation->counted_per_chip, kChipsOfHost);
   }
+  const runtime::TpuGeneration& chip = *runtime::find_tpu_generation(generation->chip);
   return {.system = std::string(system),
-          .topology = fmt::format("{}:{}", generation->topology, sides_of(*generation, chips)),
+          .topology = fmt::format("{}:{}", generation->name, sides_of(*generation, chips)),
           .devices = static_cast<int>(chips * generation->devices_per_chip),
-          .clock_hz = generation->clock_hz,
-          .memory_bytes = generation->memory_bytes,
+          .clock_hz = chip.clock_hz,
+          .memory_bytes = chip.memory_bytes,
           .chip = generation->name};
 }
 
