@@ -11,14 +11,15 @@
 
 namespace systole::plugin {
 
-// The elements of an array that its buffer does not have yet: they come from the caller, not from a
-// program. Programs that read the array wait for them, and others do not wait for these programs.
-// Without a call of give() or fail() the array fails with CANCELLED at the end of this object.
-// Thread-safe; the first call of the two counts.
+// The promise of a buffer's elements, which the caller of the plugin delivers later with give() or
+// fail(). Programs that read the buffer wait for it; other programs do not wait behind them. If
+// neither is called before this object is destroyed, the buffer's error is CANCELLED. Thread-safe;
+// calls after the first have no effect.
 class PendingArray {
  public:
   virtual ~PendingArray() = default;
-  // Errors, such as too little memory, are the array's.
+  // If the elements cannot be stored, for lack of memory, the buffer gets the error; the call does
+  // not throw.
   virtual void give(Tensor elements) = 0;
   virtual void fail(const Error& error) = 0;
 };

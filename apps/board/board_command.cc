@@ -50,11 +50,11 @@ std::string shown_host(const std::string& host) {
   return host.find(':') != std::string::npos ? "[" + host + "]" : host;
 }
 
-// Stops the server on SIGINT or SIGTERM. Make it before other threads: the constructor blocks these
-// signals and SIGUSR1 in the calling thread, and threads that start later inherit this. A thread of
-// its own waits for the signals; the destructor ends it by SIGUSR1. If the server does not stop in
-// time (a network disk may not answer), the process exits. The board writes no files, so no data is
-// lost.
+// Stops the server on SIGINT or SIGTERM. Must be constructed before any other thread starts: the
+// constructor blocks SIGINT, SIGTERM and SIGUSR1 in the calling thread, and new threads inherit its
+// mask. A thread of this object waits for the signals; the destructor wakes it with SIGUSR1 and
+// joins it. If the server does not stop in time, because a network disk does not answer, the
+// process exits; the board writes no files, so no data is lost.
 class SignalStopper {
  public:
   SignalStopper() {

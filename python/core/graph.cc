@@ -1,4 +1,5 @@
-// Graphs, tensors, operations, variables, scopes, and the one entry for all ops: create_op().
+// Binds Graph, Tensor, Operation, Variable and scopes to Python, and create_op(), through which
+// Python adds every operation.
 #include <map>
 
 #include "bindings.h"

@@ -76,7 +76,7 @@ struct Keep {
   Keep(const Keep&) = delete;
   Keep& operator=(const Keep&) = delete;
   ~Keep();
-  // Whether the elements of `tensor` lie in an array that is held.
+  // Returns whether the elements of `tensor` lie in an array that is held.
   bool holds(const Tensor& tensor) const;
 };
 Tensor tensor_of(nb::handle value, DType like = DType::invalid, Keep* keep = nullptr);

@@ -28,9 +28,10 @@ struct SmallFloatFormat {
   int sign_bit() const { return 1 << (exponent_bits + mantissa_bits); }
   // The largest code of a finite number, without sign.
   int largest() const;
-  // What a positive number beyond all becomes, and the positive NaN; -1 where there is none. With
-  // `fnuz` the code of NaN has the sign bit.
+  // The code of a positive number that is too large: infinity, or NaN in formats without infinity,
+  // or the largest number in formats without both.
   int overflow() const;
+  // The code of NaN, without sign except in `fnuz` formats; -1 in formats without NaN.
   int nan() const;
   // The exponent of the smallest normal number; smaller ones are subnormal.
   int least_exponent() const { return range == SmallFloatRange::scale ? -bias : 1 - bias; }

@@ -33,7 +33,7 @@ int64_t number_of(std::string_view digits) {
   return value;
 }
 
-// The text between `key` and the first of `ends`; "" without the key.
+// Returns the text behind the first `key` up to any character of `ends`; "" if `key` is not there.
 std::string_view after(std::string_view text, std::string_view key, std::string_view ends) {
   const size_t at = text.find(key);
   if (at == std::string_view::npos) return {};

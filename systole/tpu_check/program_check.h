@@ -34,7 +34,7 @@ struct ProgramReport {
   double flops = 0;  // of products and convolutions, loops as often as they run
   std::optional<CompileReport> compiled;
 
-  // Whether Google's compiler, or in its absence every estimate, takes the program.
+  // Returns whether Google's compiler, or in its absence every estimate, takes the program.
   bool ok() const;
   // What Google's compiler says that the estimates do not.
   std::vector<std::string> differences() const;

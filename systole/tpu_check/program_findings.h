@@ -13,8 +13,8 @@ struct Finding {
   std::string place;
   std::string what;  // "custom_call @my_kernel"
   std::string why;   // "Google's compiler has no such kernel"
-  // Google's compiler of today refuses it or crashes on it; else it takes it, and `why` says at
-  // what price.
+  // True if libtpu 0.0.42.1 refuses the program or crashes on it. False if it compiles it at a
+  // cost, which `why` names.
   bool refused = false;
 
   std::string to_string() const;

@@ -7,7 +7,7 @@
 
 namespace systole::app {
 
-// Whether commands print no progress (--quiet). main() sets it before a command runs.
+// Returns whether commands print no progress (--quiet). main() sets it before a command runs.
 inline bool& is_quiet() {
   static bool quiet = false;
   return quiet;

@@ -114,7 +114,7 @@ void check_failed_alias(const Host& host) {
   expect_reason(error_of(host, results[0].get()), "the result of an alias that failed");
 }
 
-// Reads of an alias that is not there yet: they end when it is.
+// Reads of an alias buffer return at once, and their events are ready once it is fulfilled.
 void check_reads_of_alias(const Host& host) {
   const Client client(host);
   const Alias alias = new_alias(client);

@@ -22,8 +22,8 @@ struct CompilerOptions {
 };
 void add_compiler_options(CommandLine& line, CompilerOptions& options);
 
-// Whether a path is that of a StableHLO program, by its name (.mlir, .mlirbc) or its content (MLIR
-// bytecode, an artifact of jax.export), or of a SavedModel's folder.
+// Returns whether a path is that of a StableHLO program, by its name (.mlir, .mlirbc) or its
+// content (MLIR bytecode, an artifact of jax.export), or of a SavedModel's folder.
 bool is_program(const std::string& path);
 
 // Prints what a TPU would refuse of a program, and its memory and time on a core of `system`; of a

@@ -131,7 +131,8 @@ Bits magnitude_code(Builder& b, const SmallFloatFormat& format, Bits magnitude) 
           .op(Opcode::add, odd)
           .op(Opcode::shift_right_logical, dropped)
           .op(Opcode::subtract, static_cast<uint32_t>(kBias - format.bias) << format.mantissa_bits);
-  // In units of the smallest number; rounding up may give the first normal one.
+  // A subnormal number's code is its count of units of the smallest number. Rounding up may give
+  // the code after the last subnormal one, which is that of the smallest normal number.
   const Value real = magnitude.real();
   const double units = std::ldexp(1.0, format.bias - 1 + format.mantissa_bits);
   const Value rounded =

@@ -11,7 +11,8 @@
 
 namespace systole::hlo {
 
-// Returns whether an operand, a result or a value of a region is a float below 16 bits.
+// Returns whether an operand, a result or a value inside of a region has a floating-point type of
+// fewer than 16 bits.
 bool has_small_floats(const Instruction& instruction);
 
 // Returns whether the instruction takes or gives small floats, or operands of two types, which

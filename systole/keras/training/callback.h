@@ -33,9 +33,10 @@ struct BackupOptions {
   bool remove_when_complete = true;
 };
 
-// Derive from it. Hooks are called on one thread, while the caller of fit() waits. A callback that
-// does not need each batch lets many steps run in one launch of the device: its batch hooks are
-// then called after the launch, in order.
+// The base class of callbacks of fit(). All hooks of a fit() are called on one thread, which is not
+// the caller's unless FitOptions::hang_timeout_secs is 0; the caller waits meanwhile. If no
+// callback needs each batch, one launch of the device runs many steps, and the batch hooks are
+// called after the launch, in order.
 class Callback {
  public:
   virtual ~Callback() = default;

@@ -27,8 +27,8 @@ inline constexpr std::array kAtKArguments = {RuleArgument{.name = "k",
                                                           .may_be_missing = true,
                                                           .doc = "Count this class only."}};
 
-// Which labels and predictions are hits, and which are missed: labels that are not among the k
-// highest, or the reverse.
+// Return two sums over the batch: hits, and misses. A label is a hit if its class is among the k
+// highest predictions, a prediction among the k highest if its class is a label.
 std::vector<metrics::Sum> labels_found_at_k(const metrics::Batch& batch);
 std::vector<metrics::Sum> predictions_right_at_k(const metrics::Batch& batch);
 // NaN, as in TensorFlow, where nothing counts: no example has the class.

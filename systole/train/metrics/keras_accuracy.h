@@ -14,7 +14,7 @@ inline Output sparse_labels(const Output& labels, const Output& predictions) {
   return cast(column ? reduce_max(labels, {.axis = -1}) : labels, DType::s64);
 }
 
-// Whether the prediction for the class is among the k largest.
+// Returns whether the prediction for the class is among the k largest.
 inline Output is_in_top_k(const RuleValues& arguments, const Output& classes,
                           const Output& predictions) {
   const Output chosen = one_hot(classes, predictions.shape()[-1]);

@@ -279,9 +279,9 @@ class PairsTransform {
   FftComplex<T>* pairs_;
 };
 
-// Real rows of n numbers, and the first halves of their spectra, which is all that they have of
-// their own. Two rows are the real and the imaginary part of a complex line. What is left over are
-// lines of their own.
+// Transforms rows of n real numbers to the first n / 2 + 1 numbers of their spectra, or back: the
+// rest of such a spectrum is the conjugate of these. Two rows are transformed as the real and the
+// imaginary part of one complex line; an odd row at the end is a line of its own.
 template <class T>
 class RealTransform {
  public:

@@ -30,7 +30,7 @@ class FftPlan {
   FftPlan(FftPlan&&) noexcept;
   FftPlan& operator=(FftPlan&&) noexcept;
 
-  // Whether lines of this length take Stockham's algorithm.
+  // Returns whether lines of this length take Stockham's algorithm.
   static bool has_small_factors(int64_t length);
 
   int64_t length() const { return length_; }

@@ -30,7 +30,7 @@ struct FftComplex {
 // Functions that are compiled for the machine of their caller.
 #define SYSTOLE_FFT_INLINE [[gnu::always_inline]] inline  // NOLINT(cppcoreguidelines-macro-usage)
 
-// Whether functions for AVX2 and FMA run on this machine.
+// Returns whether functions for AVX2 and FMA run on this machine.
 inline bool has_fft_vectors() {
 #if defined(__x86_64__)
   static const bool has_avx2 =
