@@ -58,10 +58,14 @@ if(TARGET systole_mpi)
   install(TARGETS systole_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 
-# -- The Python package (pyproject.toml): the plugin and the command, and LAPACK, which the plugin loads by its name.
+# -- The Python package (pyproject.toml): the plugin, the command and the module, and LAPACK, which the plugin loads by its name.
 if(TARGET systole_pjrt AND TARGET systole_app)
   install(TARGETS systole_pjrt LIBRARY DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
   install(TARGETS systole_app RUNTIME DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
+  if(TARGET systole_python)
+    install(TARGETS systole_python LIBRARY DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
+    install(DIRECTORY "${PROJECT_BINARY_DIR}/stubs/tensorflow" DESTINATION . COMPONENT wheel EXCLUDE_FROM_ALL)
+  endif()
   find_library(SYSTOLE_LAPACKE NAMES liblapacke.so.3)
   mark_as_advanced(SYSTOLE_LAPACKE)
   if(SYSTOLE_LAPACKE)

@@ -1,5 +1,5 @@
 # systole_layer(<name> [PUBLIC_DEPS <layer>...] [LIBS <target>...] [TEST_LIBS <target>...]
-#               [GENERATED <file>...] [PCH <header>...] [UNITY] [UNITY_TESTS] [COLD] [PIC] [SANITIZE <preset>...] [CORE <preset>...])
+#               [GENERATED <file>...] [PCH <header>...] [UNITY] [UNITY_TESTS] [COLD] [SANITIZE <preset>...] [CORE <preset>...])
 #
 # Makes a layer of the folder of the calling CMakeLists.txt:
 #   systole_<name>, systole::<name>   static library of every *.cc below the folder, except tests and testing/
@@ -10,21 +10,13 @@
 # only. GENERATED adds sources made at configure time. PCH names headers that most sources of a large layer include; they
 # are precompiled with the common ones. UNITY compiles twelve
 # files as one, UNITY_TESTS eight tests. COLD is
-# systole_cold() of the layer. PIC compiles position-independent code, for layers in plugin/libsystole_pjrt.so; with SYSTOLE_PYTHON_MODULE all layers are. SANITIZE and
-# CORE are those of systole_test().
+# systole_cold() of the layer. SANITIZE and CORE are those of systole_test().
 # The next build finds new files. A folder without sources makes a header-only layer; one without tests has no test target.
 
 # The precompiled header of the standard headers, shared by all targets.
 add_library(systole_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
 target_precompile_headers(systole_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")
 target_link_libraries(systole_pch PRIVATE systole_flags fmt::fmt)
-
-# Position-independent code, for static libraries that a shared library contains. Calls within a library stay direct.
-add_library(systole_pic INTERFACE)
-target_compile_options(systole_pic INTERFACE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
-add_library(systole_pic_pch STATIC "${PROJECT_SOURCE_DIR}/cmake/pch.cc")
-target_precompile_headers(systole_pic_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")
-target_link_libraries(systole_pic_pch PRIVATE systole_flags systole_pic fmt::fmt)
 
 if(SYSTOLE_TESTS)
   find_package(GTest REQUIRED CONFIG)
@@ -155,7 +147,7 @@ function(systole_test name)
 endfunction()
 
 function(systole_layer name)
-  cmake_parse_arguments(arg "UNITY;UNITY_TESTS;COLD;PIC" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
+  cmake_parse_arguments(arg "UNITY;UNITY_TESTS;COLD" "" "PUBLIC_DEPS;LIBS;TEST_LIBS;GENERATED;PCH;SANITIZE;CORE" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "systole_layer(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -170,15 +162,10 @@ function(systole_layer name)
     add_library(systole_${name} STATIC ${sources})
     set(visibility PUBLIC)
     target_link_libraries(systole_${name} PRIVATE $<BUILD_INTERFACE:systole_flags>)
-    set(pch systole_pch)
-    if(arg_PIC OR SYSTOLE_PYTHON_MODULE)
-      target_link_libraries(systole_${name} PRIVATE $<BUILD_INTERFACE:systole_pic>)
-      set(pch systole_pic_pch)
-    endif()
     if(arg_PCH)
       target_precompile_headers(systole_${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h" ${arg_PCH})
     else()
-      target_precompile_headers(systole_${name} REUSE_FROM ${pch})
+      target_precompile_headers(systole_${name} REUSE_FROM systole_pch)
     endif()
     if(arg_UNITY)
       systole_unity(systole_${name} 12)

@@ -4,8 +4,8 @@ option(SYSTOLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SYSTOLE_WERROR "Treat warnings as errors" OFF)
 option(SYSTOLE_UNITY "Compile several files of a target as one, where it allows that: less than half the build time" ON)
-option(SYSTOLE_PYTHON_MODULE "Build the extension module of the Python package (needs Python and nanobind); all layers are position-independent" OFF)
 option(SYSTOLE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+set(SYSTOLE_PYTHON_MODULE OFF CACHE STRING "The extension module of the Python package: ON, OFF, or AUTO, where build/clients/python has Python's headers and nanobind")
 set(SYSTOLE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -25,6 +25,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # Flags of all our targets. Not exported to users of the install tree.
 add_library(systole_flags INTERFACE)
 target_compile_options(systole_flags INTERFACE -Wall -Wextra -Winvalid-pch)
+# Position-independent code: the PJRT plugin and the module of the Python package contain our static libraries. Calls within a library stay direct.
+target_compile_options(systole_flags INTERFACE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 # Options are passed by designated initialisers; omitted fields keep their defaults.
 target_compile_options(systole_flags INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
