@@ -36,6 +36,7 @@
 #include "systole/graph/functions/variable_scope.h"
 #include "systole/graph/gradients/custom_gradient.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/graph/gradients/recompute_grad.h"
 #include "systole/graph/initializers/initializers.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/io/records/example.h"

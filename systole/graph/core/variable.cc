@@ -61,12 +61,27 @@ Variable Variable::of_nodes(Output handle, Output value, Operation initializer) 
   return variable;
 }
 
+Variable Variable::with_value(const Output& value) const {
+  Variable variable = *this;
+  variable.snapshot_ = value;
+  return variable;
+}
+
 const std::string& Variable::name() const { return handle_.node()->name(); }
 const TensorType& Variable::type() const { return snapshot_.type(); }
 
+namespace {
+
+DType stored_dtype(const Variable& variable) {
+  return variable.handle().node()->attr<DType>("dtype");
+}
+
+}  // namespace
+
 Output Variable::read_value(Input::Where where) const {
   return Graph::current()
-      .add_node("ReadVariableOp", {handle_}, {{"dtype", dtype()}, {"_snapshot", false}}, where)
+      .add_node("ReadVariableOp", {handle_}, {{"dtype", stored_dtype(*this)}, {"_snapshot", false}},
+                where)
       ->output();
 }
 
@@ -75,11 +90,11 @@ namespace {
 Output assign_and_read(const Variable& variable, std::string_view op, const Input& value) {
   Graph& graph = Graph::current();
   const WhereScope where(value.where());
-  Node* assignment = add_assignment(op, variable.handle(), value.resolve(variable.dtype()), {}, op);
+  const DType dtype = stored_dtype(variable);
+  Node* assignment = add_assignment(op, variable.handle(), value.resolve(dtype), {}, op);
   const ControlDependencies after({assignment});
   return graph
-      .add_node("ReadVariableOp", {variable.handle()},
-                {{"dtype", variable.dtype()}, {"_snapshot", false}})
+      .add_node("ReadVariableOp", {variable.handle()}, {{"dtype", dtype}, {"_snapshot", false}})
       ->output();
 }
 

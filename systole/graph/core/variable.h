@@ -39,15 +39,18 @@ class Variable {
 
   bool valid() const { return handle_.valid(); }
   const std::string& name() const;  // "Variable_1"
-  const TensorType& type() const;
+  const TensorType& type() const;   // of value()
   DType dtype() const { return type().dtype; }
   const Shape& shape() const { return type().shape; }
 
   Output value() const { return snapshot_; }
+  // The same variable whose value, where it is used as an Input, is `value`, made from its own: a
+  // cast, a moving average. Assignments, read_value and checkpoints are those of the variable.
+  Variable with_value(const Output& value) const;
   Output read_value(Input::Where where = Input::Where::current()) const;
   Output initial_value() const { return initial_value_; }
   Operation initializer() const { return initializer_; }
-  // Each returns the value after it. Errors: INVALID_ARGUMENT for another shape or dtype.
+  // Each returns the stored value after it. Errors: INVALID_ARGUMENT for another shape or dtype.
   Output assign(const Input& value) const;
   Output assign_add(const Input& delta) const;
   Output assign_sub(const Input& delta) const;

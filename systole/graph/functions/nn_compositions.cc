@@ -148,7 +148,8 @@ Output dropout(const Input& x, const Input& keep_prob, const DropoutOptions& opt
   const Output draw = random_uniform(
       options.noise_shape.empty() ? ShapeInput(shape(value)) : ShapeInput(options.noise_shape),
       {.dtype = wide, .seed = options.seed});
-  return where_v2(less(draw, keep), value / cast(keep, value.dtype()), 0, scope.result());
+  const Output kept = greater_equal(draw, 1 - keep);  // as TensorFlow: the same seed keeps the same
+  return where_v2(kept, value / cast(keep, value.dtype()), 0, scope.result());
 }
 
 Output xw_plus_b(const Input& x, const Input& weights, const Input& biases,

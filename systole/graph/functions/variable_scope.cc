@@ -4,6 +4,7 @@
 #include <map>
 
 #include "systole/base/suggest.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/core/where_scope.h"
 
 namespace systole {
@@ -18,6 +19,7 @@ struct Scope {
   Reuse reuse = Reuse::no;
   Initializer initializer;
   DType dtype = DType::f32;
+  CustomGetter custom_getter;
   std::map<std::string, int64_t> default_names;  // how often each was entered in this scope
 };
 
@@ -97,31 +99,17 @@ Variable make_variable(const std::string& name, const TensorType& type,
                                           .dtype = type.dtype,
                                           .collections = options.collections});
   graph.add_to_collection(kStore, variable);
+  if (options.regularizer) {
+    const NameScope scope(name + "/Regularizer/");
+    graph.add_to_collection(graph_keys::regularization_losses,
+                            options.regularizer(variable.value()));
+  }
   return variable;
 }
 
-}  // namespace
-
-VariableScope::VariableScope(std::string_view name, const VariableScopeOptions& options)
-    : VariableScope(chosen_name(name, options.default_name), options, ChosenName()) {}
-
-VariableScope::VariableScope(const std::string& name, const VariableScopeOptions& options,
-                             ChosenName)
-    : name_(full_name(name)), name_scope_(name.ends_with('/') ? last_part(name_) : name) {
-  const Scope& outer = current_scope();
-  Scope scope = {.graph = outer.graph,
-                 .name = name_,
-                 .reuse = options.reuse == Reuse::inherit ? outer.reuse : options.reuse,
-                 .initializer = options.initializer ? options.initializer : outer.initializer,
-                 .dtype = options.dtype == DType::invalid ? outer.dtype : options.dtype};
-  scopes().push_back(std::move(scope));
-}
-
-VariableScope::~VariableScope() { scopes().pop_back(); }
-
-Variable get_variable(std::string_view name, const Shape& shape, const GetVariableOptions& options,
-                      Input::Where where) {
-  const WhereScope where_scope{SourceLocation(where)};
+// The variable of the current scope, made or found, without its custom getter.
+Variable stored_variable(std::string_view name, const Shape& shape,
+                         const GetVariableOptions& options) {
   const Scope& scope = current_scope();
   const std::string full_name = join(scope.name, name);
   const TensorType type{options.dtype == DType::invalid ? scope.dtype : options.dtype, shape};
@@ -145,6 +133,70 @@ Variable get_variable(std::string_view name, const Shape& shape, const GetVariab
   if (!initializer)
     initializer = is_floating(type.dtype) ? glorot_uniform_initializer() : zeros_initializer();
   return make_variable(full_name, type, initializer, options);
+}
+
+// Calls `inner` with `outer` before the getter, where there is one.
+CustomGetter composed(const CustomGetter& inner, const CustomGetter& outer) {
+  if (!inner || !outer) return inner ? inner : outer;
+  return [inner, outer](const VariableGetter& getter, std::string_view name, const Shape& shape,
+                        const GetVariableOptions& options) {
+    const VariableGetter next = [&](std::string_view n, const Shape& s,
+                                    const GetVariableOptions& o) { return outer(getter, n, s, o); };
+    return inner(next, name, shape, options);
+  };
+}
+
+Variable bfloat16_getter(const VariableGetter& getter, std::string_view name, const Shape& shape,
+                         const GetVariableOptions& options) {
+  if (options.dtype != DType::bf16) return getter(name, shape, options);
+  GetVariableOptions stored = options;
+  stored.dtype = DType::f32;
+  const Variable variable = getter(name, shape, stored);
+  return variable.with_value(cast(variable.value(), DType::bf16));
+}
+
+}  // namespace
+
+VariableScope::VariableScope(std::string_view name, const VariableScopeOptions& options)
+    : VariableScope(chosen_name(name, options.default_name), options, ChosenName()) {}
+
+VariableScope::VariableScope(const std::string& name, const VariableScopeOptions& options,
+                             ChosenName)
+    : name_(full_name(name)), name_scope_(name.ends_with('/') ? last_part(name_) : name) {
+  const Scope& outer = current_scope();
+  Scope scope = {.graph = outer.graph,
+                 .name = name_,
+                 .reuse = options.reuse == Reuse::inherit ? outer.reuse : options.reuse,
+                 .initializer = options.initializer ? options.initializer : outer.initializer,
+                 .dtype = options.dtype == DType::invalid ? outer.dtype : options.dtype,
+                 .custom_getter = composed(options.custom_getter, outer.custom_getter)};
+  scopes().push_back(std::move(scope));
+}
+
+VariableScope::~VariableScope() { scopes().pop_back(); }
+
+Variable get_variable(std::string_view name, const Shape& shape, const GetVariableOptions& options,
+                      Input::Where where) {
+  const WhereScope where_scope{SourceLocation(where)};
+  const CustomGetter getter = current_scope().custom_getter;
+  if (!getter) return stored_variable(name, shape, options);
+  GetVariableOptions wanted = options;
+  if (wanted.dtype == DType::invalid) wanted.dtype = current_scope().dtype;
+  return getter(stored_variable, name, shape, wanted);
+}
+
+Bfloat16Scope::Bfloat16Scope(std::string_view name) {
+  if (!name.empty()) {
+    named_.emplace(name, VariableScopeOptions{.custom_getter = bfloat16_getter});
+    return;
+  }
+  Scope scope = current_scope();
+  scope.custom_getter = composed(bfloat16_getter, scope.custom_getter);
+  scopes().push_back(std::move(scope));
+}
+
+Bfloat16Scope::~Bfloat16Scope() {
+  if (!named_) scopes().pop_back();
 }
 
 }  // namespace systole

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/api/math_ops.h"
 #include "systole/graph/testing/op_tester.h"
 
 namespace systole {
@@ -133,6 +134,54 @@ TEST_F(VariableScopeTest, initializers_have_their_spread) {
              shape)
           .second,
       3.0 / 50, 0.006);
+}
+
+TEST_F(VariableScopeTest, asks_custom_getters_from_the_inner_scope_to_the_outer) {
+  std::string asked;
+  const auto noting = [&asked](const std::string& who) {
+    return [&asked, who](const VariableGetter& getter, std::string_view name, const Shape& shape,
+                         const GetVariableOptions& options) {
+      asked += fmt::format("{} {} {}; ", who, name, options.dtype);
+      return getter(name, shape, options);
+    };
+  };
+  const VariableScope outer("outer", {.dtype = DType::f64, .custom_getter = noting("outer")});
+  const VariableScope inner("inner", {.custom_getter = noting("inner")});
+  EXPECT_EQ(get_variable("v", {2}).name(), "outer/inner/v");
+  EXPECT_EQ(asked, "inner v f64; outer v f64; ");
+}
+
+TEST_F(VariableScopeTest, bfloat16_scope_stores_f32_and_gives_bf16) {
+  const Bfloat16Scope bfloat16;
+  const VariableScope layer("layer", {.reuse = Reuse::auto_reuse});
+  const GetVariableOptions options{.dtype = DType::bf16,
+                                   .initializer = constant_initializer(1.00390625)};
+  const Variable w = get_variable("w", {1}, options);
+  EXPECT_EQ(w.name(), "layer/w");
+  EXPECT_EQ(w.dtype(), DType::bf16);
+  EXPECT_EQ(get_variable("w", {1}, options), w);
+  EXPECT_EQ(get_variable("b", {1}).dtype(), DType::f32);
+  ASSERT_EQ(trainable_variables().size(), 2);
+  EXPECT_EQ(trainable_variables()[0].dtype(), DType::f32);
+  MiniSession session;
+  session.run(global_variables_initializer());
+  const Output delta = constant(Tensor::of<float>({1}, {0.001953125F}));
+  EXPECT_EQ(session.run(w.assign_add(delta)).data<float>()[0], 1.005859375F);
+  EXPECT_EQ(session.run(cast(w, DType::f32)).data<float>()[0], 1.0078125F);
+}
+
+TEST_F(VariableScopeTest, bfloat16_scope_with_a_name_is_a_scope) {
+  const Bfloat16Scope bfloat16("half");
+  EXPECT_EQ(get_variable("w", {1}, {.dtype = DType::bf16}).name(), "half/w");
+}
+
+TEST_F(VariableScopeTest, regularizes_a_variable_once) {
+  const auto penalty = [](const Output& value) { return reduce_sum(square(value)); };
+  for (int i = 0; i < 2; ++i) {
+    const VariableScope scope("layer", {.reuse = Reuse::auto_reuse});
+    get_variable("w", {2}, {.regularizer = penalty});
+  }
+  EXPECT_EQ(graph_->collection<Output>(graph_keys::regularization_losses).size(), 1);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "systole/graph/lowering/random_state.h"
 
+#include <algorithm>
+
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/core/composition.h"
 #include "systole/graph/core/op_def.h"
@@ -81,12 +83,25 @@ Output random_with_moments(std::string_view op, const ShapeInput& shape,
   return value;
 }
 
+bool is_seeded(const Node& node) {
+  return node.attr<int64_t>("seed") != 0 || node.attr<int64_t>("seed2") != 0;
+}
+
 hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const Node& node,
-                        std::span<const hlo::Value> iterations) {
+                        std::span<const hlo::Value> iterations, RandomReserve reserve) {
   const auto seed = static_cast<uint64_t>(node.attr<int64_t>("seed"));
   const auto seed2 = static_cast<uint64_t>(node.attr<int64_t>("seed2"));
+  const hlo::Value times_run = element(b, parameter, 1 + index);
+  const bool in_loop = std::ranges::any_of(iterations, [](const hlo::Value& i) { return bool(i); });
+  if (is_seeded(node) && !in_loop) {
+    const hlo::Value skipped =
+        b.multiply(times_run, b.constant(Tensor::of<uint64_t>({1}, {reserve.blocks})));
+    const hlo::Value parts[] = {b.constant(Tensor::of<uint64_t>({1}, {seed})), skipped,
+                                b.constant(Tensor::of<uint64_t>({1}, {seed2}))};
+    return b.concatenate(parts, 0);
+  }
   hlo::Value key;
-  if (seed == 0 && seed2 == 0) {
+  if (!is_seeded(node)) {
     const auto stream = static_cast<uint64_t>(random_stream(node));
     key = salted(b, b.reshape(element(b, parameter, 0), {}), u64(b, stream));
   } else {
@@ -96,7 +111,7 @@ hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const 
     if (iteration) key = salted(b, key, b.convert(iteration, DType::u64));
   }
   const hlo::Value zero = b.constant(Tensor::zeros(DType::u64, {1}));
-  const hlo::Value parts[] = {b.reshape(key, {1}), zero, element(b, parameter, 1 + index)};
+  const hlo::Value parts[] = {b.reshape(key, {1}), zero, times_run};
   return b.concatenate(parts, 0);
 }
 

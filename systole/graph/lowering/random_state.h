@@ -36,11 +36,21 @@ Output random_with_moments(std::string_view op, const ShapeInput& shape,
 // True for the literal `value`.
 bool is_literal(const Input& input, double value);
 
-// u64[3], the Philox state (key, 0, times run) of a random node. `parameter` is the program's
-// random state u64[1 + n], in which the node is number `index`. The key is a hash of the node's
-// seeds, or of the session's seed and the node's stream when none were given, and of the
-// `iterations` of the loops around it.
+// True for a node with a seed of its own or of its graph.
+bool is_seeded(const Node& node);
+
+// What a run takes of the stream of a random node.
+struct RandomReserve {
+  uint64_t blocks = 0;  // of 128 bits
+};
+
+// u64[3], the Philox state (key, counter) of a random node. `parameter` is the program's random
+// state u64[1 + n], in which the node is number `index`. With seeds the state is TensorFlow's (the
+// key is the first, the high half of the counter the second, and each run skips what the one before
+// it reserved), but for nodes in loops. Otherwise the key is a hash of the seeds, or of the
+// session's seed and the node's stream where none were given, and of the `iterations` of the loops
+// around it; the counter is (0, times run).
 hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const Node& node,
-                        std::span<const hlo::Value> iterations);
+                        std::span<const hlo::Value> iterations, RandomReserve reserve);
 
 }  // namespace systole

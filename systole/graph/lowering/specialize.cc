@@ -76,12 +76,13 @@ class Specializer final : public Lowering {
     variable.assigned = true;
   }
 
-  hlo::Value random_state(const Node& node) override {
+  hlo::Value random_state(const Node& node, uint64_t blocks) override {
     const auto it = random_index_.find(random_stream(node));
     if (it == random_index_.end()) {
       throw internal_error("random_state: {}, got no stream, expected one", node.describe());
     }
-    return philox_state(*frame_->b, random_parameter_, it->second, node, iterations_);
+    return philox_state(*frame_->b, random_parameter_, it->second, node, iterations_,
+                        {blocks * static_cast<uint64_t>(num_replicas())});
   }
 
   void check(hlo::Value failed, Code code, std::string message) override {

@@ -59,8 +59,9 @@ class Lowering {
   // The variable's value at this point of the program / after this point.
   virtual hlo::Value read_variable(const Node& handle, bool at_start) = 0;
   virtual void assign_variable(const Node& handle, hlo::Value value) = 0;
-  // u64[3]: the Philox state (key, 0, times run) of a random node, for rng_bit_generator.
-  virtual hlo::Value random_state(const Node& node) = 0;
+  // u64[3]: the Philox state (key, counter) of a random node, for rng_bit_generator. `blocks`: of
+  // 128 bits, that a run of one replica takes of a stream that seeds tell.
+  virtual hlo::Value random_state(const Node& node, uint64_t blocks) = 0;
   // Fails the run with `message` when `failed` (a pred scalar) is true.
   virtual void check(hlo::Value failed, Code code, std::string message) = 0;
   // The value of an HLO value that depends on constants alone; nullopt for any other.

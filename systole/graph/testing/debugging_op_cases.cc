@@ -6,6 +6,8 @@
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/core/gradient_override.h"
 #include "systole/graph/gradients/custom_gradient.h"
+#include "systole/graph/gradients/gradients.h"
+#include "systole/graph/gradients/recompute_grad.h"
 
 namespace systole::graph_testing {
 namespace {
@@ -74,7 +76,23 @@ void add_values(std::vector<OpCase>& cases) {
       [](auto& x) { return x[0] * x[1]; }));
 }
 
+Output product_of_tanh(const std::vector<Output>& x) { return tanh(x[0] * x[1]) * x[0]; }
+
+// A value and the gradient that it is computed again for.
+Output recomputed(const std::vector<Output>& x) {
+  const Output y = recompute_grad([](const std::vector<Output>& v) {
+    return std::vector{product_of_tanh(v)};
+  })({x[0], x[1]})[0];
+  return y + gradients(y, x[0])[0];
+}
+
+Output kept(const std::vector<Output>& x) {
+  const Output y = product_of_tanh(x);
+  return y + gradients(y, x[0])[0];
+}
+
 void add_custom_gradients(std::vector<OpCase>& cases) {
+  cases.push_back(row("recompute_grad", recomputed, kept));
   cases.push_back(row(
       "custom_gradient",
       [](auto& x) {

@@ -27,18 +27,11 @@ std::vector<Output> Training::choose(const std::function<std::vector<Output>()>&
 }
 
 Variable weight(std::string_view name, const Shape& shape, const WeightOptions& options) {
-  Graph& graph = Graph::current().root();
-  const int64_t before = graph.version();
-  const Variable variable = get_variable(
-      name, shape,
-      {.dtype = options.dtype, .initializer = options.initializer, .trainable = options.trainable});
-  const bool made = graph.version() != before;
-  if (made && options.regularizer) {
-    const NameScope scope(variable.name() + "/Regularizer/");
-    graph.add_to_collection(graph_keys::regularization_losses,
-                            options.regularizer(variable.value()));
-  }
-  return variable;
+  return get_variable(name, shape,
+                      {.dtype = options.dtype,
+                       .initializer = options.initializer,
+                       .trainable = options.trainable,
+                       .regularizer = options.regularizer});
 }
 
 Output resolve_inputs(std::string_view layer, const Input& inputs, int rank) {

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "systole/graph/api/random_ops.h"
 #include "systole/graph/core/composition.h"
 #include "systole/graph/lowering/random_lowering.h"
@@ -25,36 +27,54 @@ std::vector<TensorType> infer_multinomial(const InferContext& c) {
   return {{output_dtype, {logits.shape[0], n}}};
 }
 
-// -log(-log(u)): with u from 32 bits kept as a float, -log1p(-u) has all its precision where it is
-// small, which decides the largest values.
-hlo::Value gumbel(LowerContext& c, const TensorType& type) {
-  hlo::Builder& b = c.b;
-  const bool wide = type.dtype == DType::f64;
-  const hlo::Value words = random_bits(c, wide ? DType::u64 : DType::u32, type.shape);
-  const double ulp = std::ldexp(1.0, wide ? -64 : -32);
-  hlo::Value u = affine(b, b.convert(words, type.dtype), ulp, ulp / 2);
-  u = b.minimum(u, b.splat_like(u, 1 - std::ldexp(1.0, wide ? -53 : -24)));
-  const hlo::Value exponential = b.negate(b.unary(hlo::Opcode::log_plus_one, b.negate(u)));
-  return b.negate(b.unary(hlo::Opcode::log, exponential));
+// The sums of x[row, 0..class] along the classes.
+hlo::Value running_sums(hlo::Builder& b, hlo::Value x) {
+  const int64_t classes = x.shape()[1];
+  hlo::WindowAttrs window;
+  window.window_dimensions = {1, classes};
+  window.window_strides = {1, 1};
+  window.base_dilations = {1, 1};
+  window.window_dilations = {1, 1};
+  window.padding = {{0, 0}, {classes - 1, 0}};
+  return b
+      .op_with_regions(hlo::Opcode::reduce_window, {x, b.scalar(x.dtype(), 0)}, window,
+                       [&](hlo::Instruction& i) {
+                         hlo::fill_reducer(i.add_region(), hlo::Opcode::add, x.dtype());
+                       })
+      ->result();
 }
 
-// The first class of the largest logit + noise. Source: Maddison et al., "A* sampling", NIPS 2014,
-// section 2.
+// As TensorFlow's CPU kernel: the first class whose running sum of probabilities is above a uniform
+// number times their sum, in f64. Logits that are not finite have probability 0.
 std::vector<hlo::Value> lower_multinomial(LowerContext& c) {
   hlo::Builder& b = c.b;
-  const DType dtype = computing_dtype(c.input(0).dtype());
-  const hlo::Value logits = b.convert(c.input(0), dtype);
+  const hlo::Value logits = b.convert(c.input(0), DType::f64);
+  const int64_t batch = logits.shape()[0];
+  const int64_t classes = logits.shape()[1];
   const int64_t n = c.constant_ints(1)[0];
-  const Shape shape = {logits.shape()[0], n, logits.shape()[1]};
-  const hlo::Value noisy =
-      b.add(b.broadcast_in_dim(logits, shape, {0, 2}), gumbel(c, {dtype, shape}));
-  const hlo::Value largest =
-      b.broadcast_in_dim(b.reduce(noisy, hlo::Opcode::maximum, {2}), shape, {0, 1});
-  const hlo::Value is_largest = b.compare(noisy, largest, hlo::ComparisonDirection::eq);
-  const TensorType index_type{c.attr<DType>("output_dtype"), shape};
-  const hlo::Value last = b.splat(index_type, static_cast<double>(shape[2] - 1));
-  const hlo::Value index = b.select(is_largest, b.iota(index_type, 2), last);
-  return {b.reduce(index, hlo::Opcode::minimum, {2})};
+  const DType index_dtype = c.attr<DType>("output_dtype");
+  if (batch == 0 || n == 0 || classes == 0) return {b.splat({index_dtype, {batch, n}}, 0)};
+  const Shape& rows = logits.shape();
+  const hlo::Value finite = b.unary(hlo::Opcode::is_finite, logits);
+  const hlo::Value lowest = b.splat_like(logits, std::numeric_limits<double>::lowest());
+  const hlo::Value largest = b.reduce(b.select(finite, logits, lowest), hlo::Opcode::maximum, {1});
+  const hlo::Value shifted = b.subtract(logits, b.broadcast_in_dim(largest, rows, {0}));
+  const hlo::Value weights =
+      b.select(finite, b.unary(hlo::Opcode::exponential, shifted), b.splat_like(logits, 0));
+  const hlo::Value sums = running_sums(b, weights);
+  const hlo::Value total = b.slice(sums, {0, classes - 1}, {batch, classes});
+
+  const auto reserved = reserved_blocks(batch * ((n + 3) / 4 * 4) * 2);
+  const hlo::Value uniform =
+      uniform_from_words(b, random_bits(c, DType::u64, {batch, n}, reserved), DType::f64);
+  const hlo::Value wanted = b.multiply(uniform, b.broadcast(total, {batch, n}));
+  const Shape all = {batch, n, classes};
+  const hlo::Value below =
+      b.compare(b.broadcast_in_dim(sums, all, {0, 2}), b.broadcast_in_dim(wanted, all, {0, 1}),
+                hlo::ComparisonDirection::le);
+  const hlo::Value index = b.reduce(b.convert(below, index_dtype), hlo::Opcode::add, {2});
+  // The product may be rounded up to the sum itself.
+  return {b.minimum(index, b.splat_like(index, static_cast<double>(classes - 1)))};
 }
 
 }  // namespace

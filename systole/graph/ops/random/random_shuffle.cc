@@ -13,7 +13,7 @@ std::vector<TensorType> infer_random_shuffle(const InferContext& c) {
 
 // The row numbers sorted by random keys of 64 bits.
 hlo::Value random_order(LowerContext& c, int64_t rows) {
-  const hlo::Value keys = random_bits(c, DType::u64, {rows});
+  const hlo::Value keys = random_bits(c, DType::u64, {rows}, reserved_blocks(rows));
   const hlo::Value numbers = c.b.iota({DType::s64, {rows}}, 0);
   const auto fill = [](hlo::Instruction& sort) {
     hlo::Computation& region = sort.add_region();
@@ -29,6 +29,53 @@ hlo::Value random_order(LowerContext& c, int64_t rows) {
       ->result(1);
 }
 
+// The element at `index` (a scalar) of a vector, as a vector of one.
+hlo::Value element_at(hlo::Builder& b, hlo::Value vector, hlo::Value index) {
+  const hlo::Value starts[] = {index};
+  return b.dynamic_slice(vector, starts, {1});
+}
+
+// One step of the loop in swapped_order: state (i, order, words) -> the next.
+std::vector<hlo::Value> swap_one(hlo::Builder& b, std::span<const hlo::Value> state, int64_t rows) {
+  const hlo::Value i = state[0];
+  const hlo::Value left = b.subtract(b.constant(Tensor::scalar(rows)), i);
+  const hlo::Value word = b.convert(b.reshape(element_at(b, state[2], i), {}), DType::s64);
+  const hlo::Value other = b.add(i, b.binary(hlo::Opcode::remainder, word, left));
+  const hlo::Value here = element_at(b, state[1], i);
+  const hlo::Value there = element_at(b, state[1], other);
+  const hlo::Value at_i[] = {i};
+  const hlo::Value at_other[] = {other};
+  const hlo::Value moved = b.dynamic_update_slice(state[1], there, at_i);
+  return {b.add(i, b.constant(Tensor::scalar(int64_t{1}))),
+          b.dynamic_update_slice(moved, here, at_other), state[2]};
+}
+
+// TensorFlow's order of rows with seeds: row i changes places with one of those from i on, by the
+// remainder of a word. (core/kernels/random_shuffle_op.cc)
+hlo::Value swapped_order(LowerContext& c, int64_t rows) {
+  if (rows < 2) return c.b.iota({DType::s64, {rows}}, 0);
+  const auto blocks = static_cast<uint64_t>((rows - 1 + 3) / 4);
+  const std::vector<hlo::Value> initial = {c.b.constant(Tensor::scalar(int64_t{0})),
+                                           c.b.iota({DType::s64, {rows}}, 0),
+                                           random_bits(c, DType::u32, {rows - 1}, blocks)};
+  const auto parameters = [&](hlo::Computation& region) {
+    std::vector<hlo::Value> state;
+    for (const hlo::Value& value : initial) state.push_back(region.add_parameter(value.type()));
+    return state;
+  };
+  const auto fill = [&](hlo::Instruction& loop) {
+    hlo::Computation& condition = loop.add_region();
+    hlo::Builder b(condition);
+    const hlo::Value last = b.constant(Tensor::scalar(rows - 1));
+    condition.set_results(
+        {b.compare(parameters(condition)[0], last, hlo::ComparisonDirection::lt)});
+    hlo::Computation& body = loop.add_region();
+    hlo::Builder in_body(body);
+    body.set_results(swap_one(in_body, parameters(body), rows));
+  };
+  return c.b.op_with_regions(hlo::Opcode::while_, initial, hlo::NoAttrs{}, fill)->result(1);
+}
+
 std::vector<hlo::Value> lower_random_shuffle(LowerContext& c) {
   const hlo::Value x = c.input(0);
   const Shape& shape = x.shape();
@@ -40,7 +87,9 @@ std::vector<hlo::Value> lower_random_shuffle(LowerContext& c) {
   attrs.slice_sizes[0] = 1;
   for (int axis = 1; axis < shape.rank(); ++axis) attrs.offset_dims.push_back(axis);
   if (shape[0] == 0) return {x};
-  return {c.b.op(hlo::Opcode::gather, {x, random_order(c, shape[0])}, attrs)->result()};
+  const hlo::Value order =
+      is_seeded(c.node) ? swapped_order(c, shape[0]) : random_order(c, shape[0]);
+  return {c.b.op(hlo::Opcode::gather, {x, order}, attrs)->result()};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "systole/graph/core/constant_value.h"
 #include "systole/graph/lowering/random_lowering.h"
+#include "systole/graph/lowering/random_state.h"
 #include "systole/graph/lowering/specialize.h"
 
 namespace systole {
@@ -50,7 +51,13 @@ std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
   hlo::Builder& b = c.b;
   const Shape shape = random_shape(c);
   const DType dtype = c.attr<DType>("Tout");
-  const hlo::Value bits = random_bits(c, DType::u64, shape);
+  // With seeds, TensorFlow's numbers: the remainder of one word, of 32 bits for types that have no
+  // more. That is biased by range / 2^32; without seeds the high word of a product is not.
+  const bool narrow = dtype_info(dtype).bits <= 32;
+  const bool seeded = is_seeded(c.node);
+  const uint64_t blocks = reserved_blocks(shape.num_elements());
+  const hlo::Value bits = b.convert(
+      random_bits(c, narrow && seeded ? DType::u32 : DType::u64, shape, blocks), DType::u64);
   // Two's complement: the difference of the bounds is right modulo 2^64 for every integer dtype.
   const hlo::Value low = b.convert(c.input(1), DType::u64);
   const hlo::Value range = b.subtract(b.convert(c.input(2), DType::u64), low);
@@ -64,9 +71,8 @@ std::vector<hlo::Value> lower_random_uniform_int(LowerContext& c) {
   }
   const hlo::Value range_or_1 = b.select(empty, b.constant(Tensor::scalar(uint64_t{1})), range);
   const hlo::Value ranges = b.broadcast(range_or_1, shape);
-  const bool narrow = dtype_info(dtype).bits <= 32;
-  const hlo::Value offset =
-      narrow ? scaled_integer(b, bits, ranges) : b.binary(hlo::Opcode::remainder, bits, ranges);
+  const hlo::Value offset = narrow && !seeded ? scaled_integer(b, bits, ranges)
+                                              : b.binary(hlo::Opcode::remainder, bits, ranges);
   return {b.convert(b.add(offset, b.broadcast(low, shape)), dtype)};
 }
 
