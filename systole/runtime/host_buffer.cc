@@ -40,6 +40,11 @@ HostBuffer::HostBuffer(Tensor value, std::shared_ptr<const HostPlacement> placem
   placement_->charge(value_.byte_size(), 1);
 }
 
+uint64_t HostBuffer::new_version() {
+  static std::atomic<uint64_t> last = 1;  // (1 is for backends: that of constants)
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 HostBuffer::~HostBuffer() { placement_->charge(type_.byte_size(), -1); }
 
 Event HostBuffer::copy_to_host(Tensor& target) const {

@@ -50,8 +50,18 @@ class HostBuffer final : public Buffer {
   const Tensor* host_value() const override { return &value_; }
 
   void* data() { return value_.raw(); }
+  // Changes when the elements do, and is not that of another buffer, now or before: what was
+  // computed from the elements is right as long as this number is the same. Never 0.
+  uint64_t version() const { return version_; }
+  // Says that the elements are about to be written in place.
+  void change() { version_ = new_version(); }
+  // Returns a number that no buffer has had as its version.
+  static uint64_t new_version();
   // `value` has the type of the one before.
-  void set_value(Tensor value) { value_ = std::move(value); }
+  void set_value(Tensor value) {
+    change();
+    value_ = std::move(value);
+  }
   // Marks the elements as lost: a launch that wrote them in place has failed.
   void fail(Event failure) { ready_ = std::move(failure); }
 
@@ -59,6 +69,7 @@ class HostBuffer final : public Buffer {
   Tensor value_;
   TensorType type_;
   std::shared_ptr<const HostPlacement> placement_;
+  uint64_t version_ = new_version();
   Event ready_;
 };
 

@@ -14,6 +14,7 @@
 #include "systole/base/log.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/tpu_memory.h"
 #include "systole/stablehlo/text/text.h"
 #include "systole/tracing/recorder.h"
 
@@ -84,57 +85,11 @@ ProgramPlan plan_program(const hlo::Module& module, const runtime::CompileOption
   return in_turn;
 }
 
-// Whether an op names replicas, which a program of one does not have.
-bool names_replicas(const hlo::Computation& computation) {
-  const auto names = [](const hlo::Instruction& x) {
-    const hlo::Attrs& attrs = x.attrs();
-    if (const auto* reduce = std::get_if<hlo::CollectiveAttrs>(&attrs)) {
-      return reduce->replica_groups.num_elements() > 0;
-    }
-    return std::holds_alternative<hlo::AllGatherAttrs>(attrs) ||
-           std::holds_alternative<hlo::ReduceScatterAttrs>(attrs) ||
-           std::holds_alternative<hlo::AllToAllAttrs>(attrs) ||
-           std::holds_alternative<hlo::RootedCollectiveAttrs>(attrs) ||
-           std::holds_alternative<hlo::CollectivePermuteAttrs>(attrs);
-  };
-  for (const hlo::Instruction* x : computation.instructions()) {
-    if (names(*x)) return true;
-    for (const auto& region : x->regions()) {
-      if (names_replicas(*region)) return true;
-    }
-  }
-  return false;
-}
-
-// What one of the replicas needs, if the temporary values of all are equal in size.
-runtime::ExecutableStats share_of_replica(const hlo::Module& module, int num_replicas,
-                                          const runtime::ExecutableStats& all) {
-  CompiledProgram own;
-  note_signature(module.entry(), own);
-  own.stats.temp_bytes = all.temp_bytes / num_replicas;
-  return own.stats;
-}
-
-// What one replica needs is planned for it alone, but only when all of them together need more.
-void check_memory_limit(const hlo::Module& module, const runtime::CompileOptions& options,
-                        int num_threads, const runtime::ExecutableStats& all) {
-  const int64_t limit = options.memory_limit;
+// A core of a TPU has one replica. It is judged only where all of them together need more.
+void check_memory_limit(const hlo::Module& module, int64_t limit,
+                        const runtime::ExecutableStats& all) {
   if (limit == 0 || all.argument_bytes + all.result_bytes + all.temp_bytes <= limit) return;
-  if (std::ranges::any_of(module.functions(),
-                          [](const auto& function) { return names_replicas(*function); })) {
-    const auto share = share_of_replica(module, options.num_replicas, all);
-    return runtime::check_memory("core", module, share, limit);
-  }
-  runtime::CompileOptions alone = options;
-  alone.num_replicas = 1;
-  alone.processes = nullptr;
-  alone.replicated_parameters.clear();
-  const auto optimized = on_all_replicas(module, alone);
-  run_passes(*optimized, alone, has_native_code);
-  CompiledProgram program;
-  note_signature(optimized->entry(), program);
-  program.stats.temp_bytes = assign_buffers(*optimized, alone, num_threads).temp_bytes();
-  runtime::check_memory("core", *optimized, program.stats, limit);
+  runtime::check_core_memory(module, limit);
 }
 
 // Returns the notes of a program without ops, which are added when code is emitted.
@@ -167,7 +122,7 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   const BufferAssignment& buffers = plan.buffers;
   auto program = std::move(plan.program);
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
-  check_memory_limit(module, options, num_threads, program->stats);
+  check_memory_limit(module, options.memory_limit, program->stats);
   program->constants = buffers.constants();
   const auto notes = program_notes(*optimized, options, *program, buffers);
   EmittedProgram emitted;

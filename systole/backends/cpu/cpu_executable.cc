@@ -36,7 +36,8 @@ using runtime::Result;
 struct CpuExecutable::Run {
   std::vector<void*> arguments;
   std::vector<std::span<const std::byte>> host_arguments;  // their memory
-  std::vector<Tensor> replaced;  // host results that are arguments too; freed after the run
+  std::vector<Tensor> replaced;    // host results that are arguments too; freed after the run
+  std::vector<uint64_t> versions;  // of the arguments
   std::vector<void*> results;
   Tensor arena;
   std::vector<Tensor> dropped;  // by result: where values go that nobody asked for
@@ -57,6 +58,8 @@ CpuExecutable::CpuExecutable(std::unique_ptr<CompiledProgram> program,
   for (const auto& [parameter, result] : program_->aliases) {
     aliased_parameter_[result] = parameter;
   }
+  asks_for_versions_ = std::ranges::any_of(
+      program_->kernels, [](const auto& kernel) { return kernel->asks_for_versions(); });
 }
 
 CpuExecutable::~CpuExecutable() { delete idle_.load(); }
@@ -72,6 +75,11 @@ std::unique_ptr<CpuExecutable::Run> CpuExecutable::acquire() {
   run->context.constants = constants_.data();
   run->context.kernels = program_->kernels.data();
   run->context.pool = pool_.get();
+  if (!asks_for_versions_) return run;
+  run->versions.resize(program_->parameters.size());
+  run->context.all_constants = constants_;
+  run->context.arguments = run->arguments;
+  run->context.versions = run->versions;
   return run;
 }
 
@@ -158,6 +166,20 @@ void CpuExecutable::check_aliases(const Run& run) const {
   }
 }
 
+void CpuExecutable::note_versions(Run& run, std::span<const Argument> arguments) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!asks_for_versions_ && !arguments[i].donate) continue;
+    auto* const buffer = dynamic_cast<HostBuffer*>(arguments[i].buffer);
+    if (asks_for_versions_)
+      run.versions[i] = buffer == nullptr ? HostBuffer::new_version() : buffer->version();
+    if (buffer != nullptr && arguments[i].donate) buffer->change();
+  }
+  if (!asks_for_versions_) return;
+  // (A result lies in the argument, or in a copy of it that has the argument's address.)
+  for (const auto& [parameter, result] : program_->aliases)
+    run.versions[u(parameter)] = HostBuffer::new_version();
+}
+
 std::vector<runtime::StepProfile> CpuExecutable::profile(const RunContext& context) const {
   std::vector<runtime::StepProfile> thunks = program_->thunks;
   for (size_t i = 0; i < thunks.size(); ++i) {
@@ -220,6 +242,7 @@ Event CpuExecutable::execute(std::span<const Argument> arguments, std::span<cons
   bind_results(*run, arguments, results);
   copy_kept_arguments(*run);
   check_aliases(*run);
+  note_versions(*run, arguments);
   if (!program_->thunks.empty()) {
     run->context.thunks.assign(program_->thunks.size(), {});
     run->context.thunk_end = std::chrono::steady_clock::now();

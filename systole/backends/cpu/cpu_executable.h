@@ -42,6 +42,8 @@ class CpuExecutable : public runtime::Executable {
   void* place_result(Run& run, size_t k, const runtime::Result& result) const;
   void copy_kept_arguments(Run& run) const;
   void check_aliases(const Run& run) const;
+  // Notes the versions of the arguments' elements, before the run writes some.
+  void note_versions(Run& run, std::span<const runtime::Argument> arguments) const;
   void store_aliased_results(Run& run, std::span<const runtime::Result> results) const;
   // Gives donated buffers and new ones the error of the launch.
   runtime::Event fail(runtime::Event failure, std::span<const runtime::Argument> arguments,
@@ -57,6 +59,7 @@ class CpuExecutable : public runtime::Executable {
   std::vector<const void*> constants_;
   std::vector<int>
       aliased_parameter_;  // by result: the parameter whose buffer it is written over, or -1
+  bool asks_for_versions_ = false;  // some kernel
   std::atomic<Run*> idle_ = nullptr;
 };
 

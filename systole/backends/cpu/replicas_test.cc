@@ -154,9 +154,11 @@ TEST(CpuReplicas, ThoseThatDoNotFitSideBySideRunInTurn) {
   EXPECT_LT(in_turn, all.temp_bytes / 2);
   const auto want = runtime::run_replicas(testing::client(), module, arguments, options);
   const auto got = runtime::run_replicas(*small, module, arguments, options);
+  // Result 1 is a sum of 2048 terms of either sign, some in the thousands.
+  constexpr double kTolerance[] = {1e-4, 0.5};
   for (size_t r = 0; r < want.size(); ++r) {
     for (size_t k = 0; k < want[r].size(); ++k) {
-      EXPECT_EQ(hlo::testing::difference(got[r][k], want[r][k], 1e-4), "")
+      EXPECT_EQ(hlo::testing::difference(got[r][k], want[r][k], kTolerance[k]), "")
           << "replica " << r << ", result " << k;
     }
   }

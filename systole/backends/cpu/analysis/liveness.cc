@@ -93,4 +93,11 @@ int Liveness::last_use(Value value) const {
   return last;
 }
 
+bool is_program_input(const hlo::Value& value) {
+  const hlo::Instruction* x = value.def;
+  while (x->traits().has(hlo::kBitcast)) x = x->operand(0).def;
+  return x->is(hlo::Opcode::constant) ||
+         (x->is(hlo::Opcode::parameter) && x->parent().owner() == nullptr);
+}
+
 }  // namespace systole::cpu

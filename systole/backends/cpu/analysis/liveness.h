@@ -8,6 +8,10 @@
 
 namespace systole::cpu {
 
+// Returns whether the value is a constant or a parameter of the program, or a reshape of one: where
+// it is read it has the same elements in all turns of all loops.
+bool is_program_input(const hlo::Value& value);
+
 // Inclusive at both ends.
 struct Interval {
   int begin;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/backends/cpu/analysis/window_access.h"
+#include "systole/backends/cpu/kernels/row_dot.h"
 #include "systole/hlo/ir/builder.h"
 
 namespace systole::cpu {
@@ -78,6 +79,10 @@ std::optional<int64_t> rows_of_windows(const Instruction& x) {
 std::optional<int64_t> rows_of_thunk(const Instruction& instruction) {
   if (instruction.is(Opcode::rng_bit_generator)) return rows_of_bits(instruction);
   if (instruction.is(Opcode::select_and_scatter)) return rows_of_windows(instruction);
+  if (instruction.is(Opcode::dot_general)) {
+    const auto dot = row_dot(instruction);
+    return dot ? std::optional(dot->rows) : std::nullopt;
+  }
   const Thunk thunk(instruction);
   if (!instruction.is(Opcode::reduce) && !thunk.is_fusion()) return std::nullopt;
   const Instruction* reduction = reduction_of(thunk);
@@ -126,6 +131,12 @@ bool works_by_rows(const Instruction& instruction, int64_t rows,
     return rows_of_thunk(instruction) == rows && !inside(instruction.operand(2)) &&
            has_rows(instruction.operand(0)) && has_rows(instruction.operand(1));
   }
+  if (instruction.is(Opcode::dot_general)) {
+    const auto dot = row_dot(instruction);
+    const Value lhs = instruction.operand(0);
+    return dot && dot->rows == rows && !inside(instruction.operand(1)) &&
+           (!inside(lhs) || (dot->lhs_in_rows && !is_gathered(lhs, rows)));
+  }
   const Thunk thunk(instruction);
   const std::vector<Value> roots = thunk.roots();
   const Instruction* reduction = reduction_of(thunk);
@@ -170,7 +181,7 @@ bool is_row_fusion(const Instruction& x) {
   if (!x.is(Opcode::fusion)) return false;
   for (const Instruction* thunk : x.region().instructions()) {
     if (thunk->is(Opcode::fusion) || thunk->is(Opcode::rng_bit_generator) ||
-        thunk->is(Opcode::select_and_scatter))
+        thunk->is(Opcode::select_and_scatter) || thunk->is(Opcode::dot_general))
       return true;
     if (!thunk->is(Opcode::reduce)) continue;
     const auto users = thunk->users();

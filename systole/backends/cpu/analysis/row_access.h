@@ -12,7 +12,8 @@ namespace systole::cpu {
 
 // Returns the number of rows that the thunk requires: of a reduction, the leading axes that it
 // keeps; of random bits, the axes before the last; of select_and_scatter, the leading axes with
-// windows of size 1. Returns nullopt for other thunks.
+// windows of size 1; of a product, the axes of its result that row_dot() takes for rows. Returns
+// nullopt for other thunks.
 std::optional<int64_t> rows_of_thunk(const hlo::Instruction& thunk);
 
 // Returns whether the reduction's operation has an identity, so that it can be split into parts.

@@ -170,7 +170,8 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
     return;
   }
   if (f.program.optimize && !is_small(x)) {
-    if (auto kernel = make_convolution_kernel(x, f.program.num_threads)) {
+    if (auto kernel =
+            make_convolution_kernel(x, is_program_input(x.operand(1)), f.program.num_threads)) {
       f.call_kernel(std::move(kernel),
                     {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
                      f.address(f.result_slices(x)[0])});

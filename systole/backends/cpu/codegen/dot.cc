@@ -5,6 +5,7 @@
 #include "systole/backends/cpu/codegen/window.h"
 #include "systole/backends/cpu/kernels/blocked_dot.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/backends/cpu/kernels/row_dot.h"
 
 namespace systole::cpu {
 
@@ -18,6 +19,14 @@ DType product_accumulator(const Instruction& x) {
   if (result == DType::f64 || operand == DType::f64) return DType::f64;
   if (is_floating(result) || is_floating(operand)) return DType::f32;
   return result;
+}
+
+bool stays_for_long(const FunctionEmitter& f, const Instruction& x, const Value& operand) {
+  if (!is_program_input(operand)) return false;
+  const Slice& slice = f.slice(operand);
+  if (slice.memory == Memory::constant || x.parent().owner() != nullptr) return true;
+  const auto& aliases = x.parent().module().aliases;
+  return std::ranges::none_of(aliases, [&](const auto& a) { return a.parameter == slice.index; });
 }
 
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
@@ -83,12 +92,27 @@ void emit_dot_loops(FunctionEmitter& f, const Instruction& x) {
   emit_reduction(f, r);
 }
 
+// A thunk of a row fusion.
+void emit_row_dot(FunctionEmitter& f, const Instruction& x) {
+  const Slice lhs = f.slice(x.operand(0));
+  const Slice result = f.result_slices(x)[0];
+  const bool lhs_begins = lhs.memory == Memory::block;
+  const auto number = [&](llvm::Value* row) { return f.b.CreateIntToPtr(row, f.b.getPtrTy()); };
+  llvm::Value* const first =
+      f.b.CreateMul(f.rows.begin, f.i64(x.shape().num_elements() / f.rows.count), "", true, true);
+  f.call_kernel(
+      make_row_dot_kernel(x, lhs_begins),
+      {f.address(lhs), f.address(f.slice(x.operand(1))),
+       f.element_address(result, x.dtype(), first), number(f.rows.begin), number(f.rows.end)});
+}
+
 }  // namespace
 
 void emit_dot(FunctionEmitter& f, const Instruction& x) {
+  if (f.rows.count > 0) return emit_row_dot(f, x);
   if (x.shape().num_elements() == 0) return;
   if (f.program.optimize && !dot_is_small(x)) {
-    auto kernel = make_dot_kernel(x, f.program.num_threads);
+    auto kernel = make_dot_kernel(x, stays_for_long(f, x, x.operand(1)), f.program.num_threads);
     if (kernel == nullptr) kernel = make_blocked_dot_kernel(x);
     if (kernel != nullptr) {
       std::vector<llvm::Value*> buffers = {

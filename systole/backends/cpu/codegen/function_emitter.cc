@@ -174,6 +174,12 @@ llvm::Value* FunctionEmitter::address(const Slice& slice) {
   }
 }
 
+llvm::Value* FunctionEmitter::element_address(const Slice& slice, DType dtype,
+                                              llvm::Value* offset) {
+  return b.CreateInBoundsGEP(memory_type(program.context(), dtype), address(slice),
+                             place_in(slice, offset));
+}
+
 // In a shared thunk, whose arguments are its memory. Null for a block.
 llvm::Value* FunctionEmitter::given_address(const Slice& slice) {
   const auto given = program.thunk_memory->place_of(slice);

@@ -114,6 +114,8 @@ class FunctionEmitter {
   }
   // Returns a pointer to the first byte, one value for the whole function.
   llvm::Value* address(const Slice& slice);
+  // Returns a pointer to the array's element number `offset`, which the slice holds.
+  llvm::Value* element_address(const Slice& slice, DType dtype, llvm::Value* offset);
   // Single-element constants and splats are emitted as constants.
   llvm::Value* load(hlo::Value value, llvm::Value* offset);
   void store(const Slice& slice, DType dtype, llvm::Value* offset, llvm::Value* element);

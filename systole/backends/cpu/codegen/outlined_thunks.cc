@@ -127,6 +127,7 @@ void OutlinedThunks::emit(FunctionEmitter& f, const Instruction& x, ThunkCode co
   ThunkMemory memory = memory_of(f, x);
   const size_t hash = hash_of(x);
   std::vector<int64_t> layout = layout_of(memory);
+  for (const Value& operand : x.operands()) layout.push_back(is_program_input(operand));
   const auto [first, last] = functions_.equal_range(hash);
   for (auto entry = first; entry != last; ++entry) {
     const Shared& shared = entry->second;

@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/jit/jit.h"
+#include "systole/backends/cpu/kernels/row_dot.h"
 #include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
@@ -14,6 +15,9 @@ using hlo::Opcode;
 using hlo::Value;
 
 constexpr int64_t kBlockBytes = 64 * 1024;  // what some rows of all arrays may take
+// The same with products among the thunks, which are slow for few rows.
+constexpr int64_t kProductBlockBytes = 512 * 1024;
+constexpr int64_t kMinProductRows = 8;
 
 // The location of a value that a thunk of the fusion computes.
 struct RowPlace {
@@ -43,7 +47,7 @@ class RowFusion {
     for (const Value& operand : fusion.operands()) {
       if (operand.type().byte_size() >= rows_) bytes += operand.type().byte_size() / rows_;
     }
-    together_ = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(bytes, 1), 1, rows_);
+    together_ = rows_together(std::max<int64_t>(bytes, 1));
   }
 
   void emit(FunctionEmitter& f) const {
@@ -67,6 +71,19 @@ class RowFusion {
   }
 
  private:
+  // Rows are of so many bytes. Blocks of rows of a product have one matrix on the right, where they
+  // can.
+  int64_t rows_together(int64_t bytes) const {
+    for (const Instruction* x : thunks_) {
+      const auto dot = row_dot(*x);
+      if (!dot) continue;
+      const int64_t most = std::max(kProductBlockBytes / bytes, kMinProductRows);
+      const int64_t blocks = (dot->matrix_rows + most - 1) / most;
+      return (dot->matrix_rows + blocks - 1) / blocks;
+    }
+    return std::clamp<int64_t>(kBlockBytes / bytes, 1, rows_);
+  }
+
   void add_place(const FunctionEmitter& f, Value value) {
     RowPlace place{.value = value, .gathered = is_gathered(value, rows_)};
     place.in_block = !place.gathered;
@@ -120,7 +137,10 @@ class RowFusion {
     for (const Instruction* x : thunks_) {
       const int64_t size = x->is(Opcode::reduce) ? x->operand(0).shape().num_elements()
                                                  : x->results().back().shape.num_elements();
-      const double inside = x->is(Opcode::fusion) ? x->region().num_instructions() : 1;
+      const auto dot = row_dot(*x);
+      const double inside = x->is(Opcode::fusion) ? x->region().num_instructions()
+                            : dot                 ? static_cast<double>(dot->depth) / 5
+                                                  : 1;
       elements += inside * static_cast<double>(size);
     }
     return 0.1 * elements;

@@ -20,33 +20,18 @@ constexpr int64_t kMaxSums = 8 * 48;  // of a panel of any type and width
 constexpr int64_t kMinRows = 8;
 constexpr int64_t kMinColumns = 16;
 
-// Offsets in elements of all positions along the axes, in row-major order.
-std::vector<int64_t> offsets(const Shape& shape, const Dims& axes) {
-  const Dims strides = shape.strides();
-  std::vector<int64_t> result = {0};
-  for (const int64_t axis : axes) {
-    std::vector<int64_t> longer;
-    for (const int64_t base : result) {
-      for (int64_t i = 0; i < shape[static_cast<int>(axis)]; ++i)
-        longer.push_back(base + i * strides[axis]);
-    }
-    result = std::move(longer);
-  }
-  return result;
-}
-
 // Where the elements of the operands lie; the result is dense: batch, row, column.
 struct DotLayout {
   explicit DotLayout(const Instruction& dot) {
     const DotAxes axes(dot);
     const Shape& lhs = dot.operand(0).shape();
     const Shape& rhs = dot.operand(1).shape();
-    lhs_batch = offsets(lhs, axes.lhs_batch);
-    rhs_batch = offsets(rhs, axes.rhs_batch);
-    rows = offsets(lhs, axes.lhs_free);
-    columns = offsets(rhs, axes.rhs_free);
-    lhs_depth = offsets(lhs, axes.lhs_contracting);
-    rhs_depth = offsets(rhs, axes.rhs_contracting);
+    lhs_batch = offsets_along(lhs, axes.lhs_batch);
+    rhs_batch = offsets_along(rhs, axes.rhs_batch);
+    rows = offsets_along(lhs, axes.lhs_free);
+    columns = offsets_along(rhs, axes.rhs_free);
+    lhs_depth = offsets_along(lhs, axes.lhs_contracting);
+    rhs_depth = offsets_along(rhs, axes.rhs_contracting);
     dense_columns = true;
     for (size_t i = 1; i < columns.size(); ++i)
       dense_columns = dense_columns && columns[i] == columns[i - 1] + 1;

@@ -146,7 +146,7 @@ constexpr DirectLayer kOtherLayers[] = {
 TEST(ConvolutionKernel, IsThePlainLoops) {
   for (const DirectLayer& layer : kOtherLayers) {
     EXPECT_EQ(make_direct_convolution_kernel(problem_of(layer)), nullptr);
-    const auto kernel = make_convolution_kernel(problem_of(layer), 3);
+    const auto kernel = make_convolution_kernel(problem_of(layer), false, 3);
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
   }
@@ -179,7 +179,7 @@ TEST(ConvolutionParts, MakeUpTheWhole) {
     for (const Form form : kForms) {
       layer.form = form;
       for (const int threads : {1, 2, 8}) {
-        const auto kernel = make_convolution_kernel(problem_of(layer), threads);
+        const auto kernel = make_convolution_kernel(problem_of(layer), false, threads);
         ASSERT_NE(kernel, nullptr);
         expect_plain_loops(*kernel, layer);
       }
@@ -204,7 +204,7 @@ TEST(ConvolutionParts, GiveTheSameResultForAnyNumberOfThreads) {
       layer.form = form;
       Operands want(layer);
       for (const int threads : {1, 2, 3, 8}) {
-        const auto kernel = make_convolution_kernel(problem_of(layer), threads);
+        const auto kernel = make_convolution_kernel(problem_of(layer), false, threads);
         ASSERT_NE(kernel, nullptr);
         Operands got(layer);
         RandomStream random(11);

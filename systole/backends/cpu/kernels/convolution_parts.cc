@@ -55,7 +55,8 @@ dnnl::memory::desc layout_of_part(const dnnl::memory::desc& whole, AxisRange ima
                                   AxisRange rows) {
   dnnl::memory::dims sizes = sizes_of(whole);
   dnnl::memory::dims strides = strides_of(whole);
-  if (images.size() == 1 && sizes[0] > 1) strides[0] = strides[0] / sizes[kRows] * rows.size();
+  if (images.size() == 1 && strides[0] % sizes[kRows] == 0)
+    strides[0] = strides[0] / sizes[kRows] * rows.size();
   sizes[0] = images.size();
   sizes[kRows] = rows.size();
   return dnnl::memory::desc(sizes, type_of(whole), strides);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "systole/backends/cpu/kernels/onednn_version.h"
@@ -29,6 +30,24 @@ bool host_multiplies_s8();
 dnnl::primitive_attr onednn_attributes();
 // Returns oneDNN's error as ours: RESOURCE_EXHAUSTED if memory was missing, else INTERNAL.
 Error error_of_onednn(const dnnl::error& error);
+// Goes on to the next implementation while that of a primitive's description is one of oneDNN's
+// "brgemm" ones, if there is another. Those take dense arrays alone: where parts of an operation
+// have gaps between rows, oneDNN computes parts and whole by different code, and sums that depend
+// on the number of threads.
+template <class Description>
+void avoid_brgemm(Description& description) {
+  const auto is = [&](std::string_view part) {
+    return std::string_view(description.impl_info_str()).find(part) != std::string_view::npos;
+  };
+  Description first = description;
+  while (is("brg")) {
+    if (!description.next_impl() || is("ref")) {
+      description = first;
+      return;
+    }
+  }
+}
+
 // Returns the result of `make`, or nullopt if oneDNN has no implementation. Errors:
 // error_of_onednn().
 std::optional<dnnl::primitive> try_make(const std::function<dnnl::primitive()>& make);

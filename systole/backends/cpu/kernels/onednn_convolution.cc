@@ -38,9 +38,10 @@ struct Plan {
 };
 
 Plan forward_plan(const Problem& p, const Layouts& l) {
-  const auto pd = describe<Forward>(onednn_attributes(), onednn_engine(),
-                                    dnnl::prop_kind::forward_training, kAlgorithm, l.image,
-                                    l.kernel, l.output, p.strides, p.dilations, p.low, p.high);
+  auto pd = describe<Forward>(onednn_attributes(), onednn_engine(),
+                              dnnl::prop_kind::forward_training, kAlgorithm, l.image, l.kernel,
+                              l.output, p.strides, p.dilations, p.low, p.high);
+  avoid_brgemm(pd);
   return {Forward(pd), {pd.src_desc(), pd.weights_desc(), pd.dst_desc()}, pd.impl_info_str()};
 }
 
@@ -182,12 +183,13 @@ std::optional<Parts> plan_parts(const Problem& p, int64_t count) {
 }
 
 // The kernel is copied once for all parts, if they want another layout of it.
-OnednnWork read_kernel(const Problem& p, Parts parts, int num_threads) {
+OnednnWork read_kernel(const Problem& p, Parts parts, bool keeps_kernel, int num_threads) {
   OnednnWork work;
   if (!(parts.kernel == p.kernel)) {
     const PartOperand from{.buffer = buffer_numbers(p).kernel};
     work.before = copy_parts(p.kernel, from, parts.kernel, {}, num_threads);
     work.scratch_bytes = static_cast<int64_t>(parts.kernel.get_size());
+    if (keeps_kernel) work.kept_operand = from.buffer;
     for (OnednnPart& part : parts.list) part.operands[1] = {};
   }
   work.parts = std::move(parts.list);
@@ -234,12 +236,13 @@ int64_t parts_wanted(const Problem& p, int num_threads) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
-                                                int num_threads) {
+                                                bool keeps_kernel, int num_threads) {
   const std::optional<Problem> problem = convolution_problem(convolution);
-  return problem ? make_convolution_kernel(*problem, num_threads) : nullptr;
+  return problem ? make_convolution_kernel(*problem, keeps_kernel, num_threads) : nullptr;
 }
 
-std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_threads) {
+std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, bool keeps_kernel,
+                                                int num_threads) {
   if (type_of(problem.image) == dnnl::memory::data_type::s8) {
     if (!host_multiplies_s8()) return nullptr;
   } else if (auto direct = make_direct_convolution_kernel(problem)) {
@@ -254,8 +257,9 @@ std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, int num_
         dnnl::memory::desc(sizes_of(p.kernel), dnnl::memory::data_type::f32, strides_of(p.kernel));
   std::optional<Parts> parts = plan_parts(p, count);
   if (!parts) return nullptr;
-  return make_parts_kernel(writes_kernel ? write_kernel(problem, std::move(*parts), num_threads)
-                                         : read_kernel(problem, std::move(*parts), num_threads),
+  return make_parts_kernel(writes_kernel
+                               ? write_kernel(problem, std::move(*parts), num_threads)
+                               : read_kernel(problem, std::move(*parts), keeps_kernel, num_threads),
                            num_threads);
 }
 

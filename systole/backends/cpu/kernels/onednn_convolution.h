@@ -11,10 +11,13 @@ namespace systole::cpu {
 
 struct ConvolutionProblem;
 
-// Buffers: input, kernel, result. Returns null if the instruction is not a ConvolutionProblem or
-// oneDNN has only its reference loops for it. Errors: INTERNAL with oneDNN's message.
+// Buffers: input, kernel, result. `keeps_kernel`: the kernel is an input of the program, so that
+// its copy in oneDNN's layout may be kept (kept_copies.h). Returns null if the instruction is not a
+// ConvolutionProblem or oneDNN has only its reference loops for it. Errors: INTERNAL with oneDNN's
+// message.
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
-                                                int num_threads);
-std::unique_ptr<Kernel> make_convolution_kernel(const ConvolutionProblem& problem, int num_threads);
+                                                bool keeps_kernel, int num_threads);
+std::unique_ptr<Kernel> make_convolution_kernel(const ConvolutionProblem& problem,
+                                                bool keeps_kernel, int num_threads);
 
 }  // namespace systole::cpu

@@ -24,25 +24,6 @@ Dims free_axes(int rank, const Dims& batch, const Dims& contracting) {
   return result;
 }
 
-// The step through memory along several axes taken as one; nullopt when there is no single one.
-std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
-  const Dims strides = shape.strides();
-  std::optional<int64_t> inner;
-  int64_t size = 1;
-  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    const int64_t extent = shape[static_cast<int>(*axis)];
-    if (extent == 1) continue;
-    const int64_t stride = strides[*axis];
-    if (!inner) {
-      inner = stride;
-    } else if (stride != *inner * size) {
-      return std::nullopt;
-    }
-    size *= extent;
-  }
-  return inner.value_or(1);
-}
-
 // One operand as [batch..., rows, columns].
 std::optional<dnnl::memory::desc> dot_layout(const TensorType& type, const Dims& batch,
                                              const Dims& rows, const Dims& columns) {
@@ -120,11 +101,27 @@ std::vector<Piece> cut(int64_t size, int64_t parts, int64_t step) {
   return result;
 }
 
-// Each cut of rows packs the right operand once more, each of columns the left one, so that there
-// are few of them, in the longer axis. oneDNN adds up small results in another order than their
-// parts, so that those are cut in depth, whatever the number of threads: it changes no result.
+constexpr int64_t kMinSide = 64;  // of a part
+
+// True for products that are cut into columns, whatever the number of threads; others are cut into
+// rows.
+bool cuts_columns(const MatrixProduct& p) {
+  constexpr int64_t kFewRows = 16;
+  constexpr double kOneThread = 5e7;  // operations
+  return p.columns > p.rows && (p.rows > kFewRows || p.operations > kOneThread);
+}
+
+// True where the parts, on some number of threads, are arrays with gaps between their rows.
+bool has_gaps(const MatrixProduct& p) {
+  if (cuts_columns(p)) return p.columns >= 2 * kMinSide;
+  const bool transposed = strides_of(p.lhs)[p.row_axis] == 1 && p.depth > 1;
+  return p.rows >= 2 * kMinSide && transposed;
+}
+
+// Each cut of rows packs the right operand once more, each of columns the left one, so that one of
+// them is cut, the longer. oneDNN adds up small results in another order than their parts, so that
+// those are cut in depth, whatever the number of threads: it changes no result.
 Cuts choose_cuts(const MatrixProduct& p, int num_threads) {
-  constexpr int64_t kMinSide = 64;
   constexpr int64_t kSmallSide = 384;
   constexpr int64_t kMinDepth = 512;
   constexpr int64_t kMaxSums = 8;
@@ -140,12 +137,9 @@ Cuts choose_cuts(const MatrixProduct& p, int num_threads) {
   const int64_t most = max_parts(p.operations, num_threads);
   cuts.batch = std::min(p.batch, most);
   const int64_t wanted = std::min<int64_t>(most, num_threads);
-  while (cuts.count() < wanted) {
-    const int64_t rows = p.rows / cuts.rows;
-    const int64_t columns = p.columns / cuts.columns;
-    if (std::max(rows, columns) < 2 * kMinSide) break;
-    ++(rows >= columns ? cuts.rows : cuts.columns);
-  }
+  int64_t& along = cuts_columns(p) ? cuts.columns : cuts.rows;
+  const int64_t size = cuts_columns(p) ? p.columns : p.rows;
+  while (cuts.count() < wanted && size / along >= 2 * kMinSide) ++along;
   return cuts;
 }
 
@@ -175,25 +169,58 @@ int64_t rectangle_offset(const MatrixProduct& p, const dnnl::memory::desc& whole
 // The calls of the parts: parts of equal size share one.
 class DotCalls {
  public:
-  std::shared_ptr<const OnednnCall> get(const dnnl::memory::desc& lhs,
-                                        const dnnl::memory::desc& rhs,
-                                        const dnnl::memory::desc& result) {
-    std::shared_ptr<const OnednnCall>& call = calls_[{sizes_of(lhs), sizes_of(rhs)}];
-    if (call != nullptr) return call;
+  DotCalls(bool packs_rhs, bool dense) : packs_rhs_(packs_rhs), dense_(dense) {}
+
+  struct Entry {
+    std::shared_ptr<const OnednnCall> call;  // null if oneDNN has no implementation
+    dnnl::memory::desc rhs;                  // as the call takes it
+  };
+  Entry get(const dnnl::memory::desc& lhs, const dnnl::memory::desc& rhs,
+            const dnnl::memory::desc& result) {
+    Entry& entry = entries_[{sizes_of(lhs), sizes_of(rhs)}];
+    if (entry.call != nullptr) return entry;
+    const dnnl::memory::desc any(sizes_of(rhs), type_of(rhs), dnnl::memory::format_tag::any);
     const auto primitive = try_make([&] {
-      return dnnl::matmul(
-          describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), lhs, rhs, result));
+      auto pd = describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), lhs,
+                                       packs_rhs_ ? any : rhs, result);
+      if (!dense_) avoid_brgemm(pd);
+      entry.rhs = pd.weights_desc();
+      return dnnl::matmul(pd);
     });
-    if (!primitive) return nullptr;
-    call = std::make_shared<OnednnCall>(
-        *primitive, std::vector<OnednnCall::Operand>{
-                        {DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, rhs}, {DNNL_ARG_DST, result}});
-    return call;
+    if (!primitive) return {};
+    entry.call = std::make_shared<OnednnCall>(
+        *primitive,
+        std::vector<OnednnCall::Operand>{
+            {DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, entry.rhs}, {DNNL_ARG_DST, result}});
+    return entry;
   }
 
  private:
-  std::map<std::pair<dnnl::memory::dims, dnnl::memory::dims>, std::shared_ptr<const OnednnCall>>
-      calls_;
+  bool packs_rhs_;
+  bool dense_;
+  std::map<std::pair<dnnl::memory::dims, dnnl::memory::dims>, Entry> entries_;
+};
+
+// Copies of the right operand's pieces in the kernel's scratch memory, one for each cut of columns.
+class PackedRhs {
+ public:
+  // Where a part finds the piece at this offset in the caller's memory.
+  PartOperand place(const dnnl::memory::desc& rhs, int64_t offset, const dnnl::memory::desc& packed,
+                    OnednnWork& work) {
+    const PartOperand source{.buffer = 1, .offset = offset};
+    if (packed == rhs) return source;
+    const auto [found, added] =
+        places_.try_emplace(offset, PartOperand{.offset = work.scratch_bytes});
+    if (!added) return found->second;
+    work.scratch_bytes += aligned(static_cast<int64_t>(packed.get_size()));
+    work.kept_operand = source.buffer;
+    const auto copies = copy_parts(rhs, source, packed, found->second, 1);
+    work.before.insert(work.before.end(), copies.begin(), copies.end());
+    return found->second;
+  }
+
+ private:
+  std::map<int64_t, PartOperand> places_;
 };
 
 // All that the cuts give.
@@ -213,26 +240,31 @@ std::vector<std::pair<Rectangle, Piece>> cut_up(const MatrixProduct& p, const Cu
 
 // Returns nullptr if oneDNN has no implementation.
 std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& cuts,
-                                            int num_threads) {
+                                            bool packs_rhs, int num_threads) {
   const OnOneThread alone;
   OnednnWork work;
-  DotCalls calls;
+  const bool dense = !has_gaps(p);
+  DotCalls calls(packs_rhs && dense, dense);
+  PackedRhs packed;
   const auto result_bytes = static_cast<int64_t>(p.result.get_size());
   const bool sums = cuts.depth > 1;  // each part then has the whole result
   for (const auto& [part, depth] : cut_up(p, cuts)) {
     const Rectangle lhs{part.batch, part.rows, depth};
     const Rectangle rhs{part.batch, depth, part.columns};
-    auto call = calls.get(rectangle_layout(p, p.lhs, lhs), rectangle_layout(p, p.rhs, rhs),
-                          rectangle_layout(p, p.result, part));
+    const dnnl::memory::desc rhs_layout = rectangle_layout(p, p.rhs, rhs);
+    auto [call, rhs_taken] =
+        calls.get(rectangle_layout(p, p.lhs, lhs), rhs_layout, rectangle_layout(p, p.result, part));
     if (call == nullptr) return nullptr;
+    const PartOperand rhs_place =
+        packed.place(rhs_layout, rectangle_offset(p, p.rhs, rhs), rhs_taken, work);
     const PartOperand result =
         sums ? PartOperand{.offset = work.scratch_bytes}
              : PartOperand{.buffer = 2, .offset = rectangle_offset(p, p.result, part)};
     if (sums) work.scratch_bytes += result_bytes;
-    work.parts.push_back({.call = std::move(call),
-                          .operands = {{.buffer = 0, .offset = rectangle_offset(p, p.lhs, lhs)},
-                                       {.buffer = 1, .offset = rectangle_offset(p, p.rhs, rhs)},
-                                       result}});
+    work.parts.push_back(
+        {.call = std::move(call),
+         .operands = {
+             {.buffer = 0, .offset = rectangle_offset(p, p.lhs, lhs)}, rhs_place, result}});
   }
   if (sums) {
     work.sums = PartialSums{.first = {},
@@ -240,10 +272,44 @@ std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& 
                             .count = static_cast<int64_t>(work.parts.size()),
                             .elements = result_bytes / static_cast<int64_t>(sizeof(float))};
   }
-  return make_parts_kernel(std::move(work), num_threads);
+  if (!work.kept_operand) return make_parts_kernel(std::move(work), num_threads);
+  return make_parts_kernel(std::move(work), num_threads,
+                           make_product_kernel(p, cuts, false, num_threads));
 }
 
 }  // namespace
+
+std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
+  const Dims strides = shape.strides();
+  std::optional<int64_t> inner;
+  int64_t size = 1;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    const int64_t extent = shape[static_cast<int>(*axis)];
+    if (extent == 1) continue;
+    const int64_t stride = strides[*axis];
+    if (!inner) {
+      inner = stride;
+    } else if (stride != *inner * size) {
+      return std::nullopt;
+    }
+    size *= extent;
+  }
+  return inner.value_or(1);
+}
+
+std::vector<int64_t> offsets_along(const Shape& shape, const Dims& axes) {
+  const Dims strides = shape.strides();
+  std::vector<int64_t> result = {0};
+  for (const int64_t axis : axes) {
+    std::vector<int64_t> longer;
+    for (const int64_t base : result) {
+      for (int64_t i = 0; i < shape[static_cast<int>(axis)]; ++i)
+        longer.push_back(base + i * strides[axis]);
+    }
+    result = std::move(longer);
+  }
+  return result;
+}
 
 DotAxes::DotAxes(const Instruction& dot) {
   const auto& attrs = dot.attrs<hlo::DotAttrs>();
@@ -273,7 +339,7 @@ bool dot_is_small(const Instruction& dot) {
   return work <= (vector ? 16 * kSmallWork : kSmallWork);
 }
 
-std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads) {
+std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, bool rhs_stays, int num_threads) {
   if (!dot_supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype())) return nullptr;
   const DotAxes axes(dot);
   const auto lhs =
@@ -290,7 +356,10 @@ std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, int num_threads)
   for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
   const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
   const MatrixProduct p(*lhs, *rhs, result);
-  return make_product_kernel(p, choose_cuts(p, num_threads), num_threads);
+  const Cuts cuts = choose_cuts(p, num_threads);
+  // (Parts of sums use the scratch memory for themselves.)
+  const bool packs_rhs = rhs_stays && p.row_axis == 0 && cuts.depth == 1;
+  return make_product_kernel(p, cuts, packs_rhs, num_threads);
 }
 
 }  // namespace systole::cpu

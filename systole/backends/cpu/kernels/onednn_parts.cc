@@ -3,24 +3,32 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <utility>
 
+#include "systole/backends/cpu/kernels/kept_copies.h"
 #include "systole/backends/cpu/kernels/parallel.h"
+#include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
 namespace {
 
 constexpr int64_t kPartsPerThread = 4;      // a late or slow thread then delays a call little
 constexpr int64_t kMinCopyBytes = 1 << 18;  // that are copied by one thread
-constexpr int64_t kFeatureBlock = 64;       // oneDNN's blocks of features divide it
+constexpr int64_t kFeatureBlock = 64;       // features that are copied together, at least
 constexpr int64_t kSumGrain = 16384;        // elements
 constexpr size_t kMaxOperands = 3;
 
 class PartsKernel : public Kernel {
  public:
-  explicit PartsKernel(OnednnWork work) : work_(std::move(work)) {}
+  PartsKernel(OnednnWork work, std::unique_ptr<Kernel> otherwise)
+      : work_(std::move(work)), otherwise_(std::move(otherwise)) {}
+
+  bool asks_for_versions() const override { return work_.kept_operand.has_value(); }
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
+    if (work_.kept_operand && run_with_kept(buffers, context)) return;
+    if (otherwise_ != nullptr) return otherwise_->run(buffers, context);
     std::unique_ptr<Tensor> scratch;
     std::byte* memory = nullptr;
     if (work_.scratch_bytes > 0) {
@@ -47,6 +55,21 @@ class PartsKernel : public Kernel {
       return base + operand.offset;
     }
   };
+
+  // Returns false for an operand whose copy is not kept.
+  bool run_with_kept(std::span<void* const> buffers, RunContext& context) const {
+    const void* const source = buffers[u(*work_.kept_operand)];
+    const uint64_t version = context.version_of(source);
+    const KeptCopies::Memory memory = kept_.take(source, version, work_.scratch_bytes);
+    if (memory.bytes == nullptr) return false;
+    const Places places{buffers, static_cast<std::byte*>(memory.bytes->raw())};
+    if (!memory.filled) {
+      run_parts(work_.before, places, context);
+      kept_.keep(source, version, memory.bytes);
+    }
+    run_parts(work_.parts, places, context);
+    return true;
+  }
 
   static void run_parts(const std::vector<OnednnPart>& parts, const Places& places,
                         RunContext& context) {
@@ -82,18 +105,21 @@ class PartsKernel : public Kernel {
   }
 
   OnednnWork work_;
+  std::unique_ptr<Kernel> otherwise_;
   mutable ScratchCache scratch_;
+  mutable KeptCopies kept_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads) {
+std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads,
+                                          std::unique_ptr<Kernel> otherwise) {
   for (const auto* parts : {&work.before, &work.parts, &work.after}) {
     std::map<const OnednnCall*, int> uses;
     for (const OnednnPart& part : *parts) ++uses[part.call.get()];
     for (const auto& [call, count] : uses) call->prepare(std::min(count, num_threads));
   }
-  return std::make_unique<PartsKernel>(std::move(work));
+  return std::make_unique<PartsKernel>(std::move(work), std::move(otherwise));
 }
 
 std::vector<OnednnPart> copy_parts(const dnnl::memory::desc& from, PartOperand source,
@@ -103,8 +129,10 @@ std::vector<OnednnPart> copy_parts(const dnnl::memory::desc& from, PartOperand s
   const auto bytes = static_cast<int64_t>(from.get_size());
   const int64_t pieces =
       std::clamp<int64_t>(bytes / kMinCopyBytes, 1, num_threads * kPartsPerThread);
-  const int64_t blocks = (sizes[0] + kFeatureBlock - 1) / kFeatureBlock;
-  const int64_t step = pieces == 1 ? sizes[0] : (blocks + pieces - 1) / pieces * kFeatureBlock;
+  const int64_t least = std::lcm(block_of_axis(from, 0), block_of_axis(to, 0));
+  const int64_t block = (kFeatureBlock + least - 1) / least * least;
+  const int64_t blocks = (sizes[0] + block - 1) / block;
+  const int64_t step = pieces == 1 ? sizes[0] : (blocks + pieces - 1) / pieces * block;
   const OnOneThread alone;
   std::vector<OnednnPart> result;
   for (int64_t begin = 0; begin < sizes[0]; begin += step) {

@@ -41,9 +41,15 @@ struct OnednnWork {
   std::optional<PartialSums> sums;
   std::vector<OnednnPart> after;  // copies of the sums
   int64_t scratch_bytes = 0;
+  // The buffer that all of `before` reads, where the scratch memory holds nothing else than what
+  // `before` makes of it: it is kept while the buffer stays the same.
+  std::optional<int> kept_operand = std::nullopt;
 };
 
-std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads);
+// With `otherwise`, which computes the same bits, the work is done only where the copy of the kept
+// operand is.
+std::unique_ptr<Kernel> make_parts_kernel(OnednnWork work, int num_threads,
+                                          std::unique_ptr<Kernel> otherwise = nullptr);
 
 // Returns the calls that copy an array from the layout `from` to the layout `to`, in independent
 // pieces along the first axis. Both have the same sizes; the element types may differ.

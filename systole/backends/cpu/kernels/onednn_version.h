@@ -20,6 +20,15 @@ inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) {
   return desc.get_data_type();
 }
 
+// Returns the elements of an axis that the layout keeps together in blocks, 1 for none.
+inline int64_t block_of_axis(const dnnl::memory::desc& desc, int64_t axis) {
+  const dnnl::memory::dims blocks = desc.get_inner_blks();
+  const dnnl::memory::dims axes = desc.get_inner_idxs();
+  int64_t block = 1;
+  for (size_t i = 0; i < blocks.size(); ++i) block *= axes[i] == axis ? blocks[i] : 1;
+  return block;
+}
+
 // Describes a primitive by the arguments of its operation: memory descriptions, strides and so on.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
@@ -61,6 +70,15 @@ inline dnnl::memory::dims strides_of(const dnnl::memory::desc& desc) {
 }
 inline int64_t rank_of(const dnnl::memory::desc& desc) { return desc.data.ndims; }
 inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.data_type(); }
+
+// Returns the elements of an axis that the layout keeps together in blocks, 1 for none.
+inline int64_t block_of_axis(const dnnl::memory::desc& desc, int64_t axis) {
+  const auto& layout = desc.data.format_desc.blocking;
+  int64_t block = 1;
+  for (int i = 0; i < layout.inner_nblks; ++i)
+    block *= layout.inner_idxs[i] == axis ? layout.inner_blks[i] : 1;
+  return block;
+}
 
 // Describes a primitive by the arguments of its operation: memory descriptions, strides and so on.
 template <class Primitive, class... Arguments>

@@ -27,6 +27,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(std::span<void* const> buffers, RunContext& context) const = 0;
+  // Whether runs ask for RunContext::version_of.
+  virtual bool asks_for_versions() const { return false; }
 };
 
 // Number of runs of one thunk and their total time.
@@ -51,7 +53,18 @@ struct RunContext {
   // Times of a profiled program: one entry per thunk, and the end of the last thunk.
   std::vector<ThunkTime> thunks;
   std::chrono::steady_clock::time_point thunk_end;
+  // What version_of() knows, of a program with a kernel that asks for it.
+  std::span<const void* const> all_constants;
+  std::span<void* const> arguments;
+  std::span<const uint64_t> versions;  // of the arguments
+
+  // REQUIRES: the array is a constant or an argument, before the run writes a result over it.
+  // Returns a number that is the same twice only if the array at this address holds the same
+  // elements both times: kConstantVersion for a constant; 0 where nothing is known.
+  uint64_t version_of(const void* array) const;
 };
+
+inline constexpr uint64_t kConstantVersion = 1;
 
 // The compiled program. Takes arguments and results by number, and the arena.
 using MainFunction = void (*)(void* const* arguments, void* const* results, void* temp,

@@ -7,6 +7,7 @@
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/backends/cpu/kernels/run_notes.h"
 #include "systole/backends/cpu/kernels/stream.h"
+#include "systole/base/mutex.h"
 
 namespace systole::cpu {
 namespace {
@@ -18,6 +19,9 @@ void run_kernel(RunContext* context, int64_t kernel, void* const* buffers, int64
   try {
     context->kernels[kernel]->run({buffers, static_cast<size_t>(count)}, *context);
   } catch (...) {
+    // Several threads of a parallel loop may fail.
+    static Mutex mutex;
+    const MutexLock lock(mutex);
     context->error = std::current_exception();
   }
 }

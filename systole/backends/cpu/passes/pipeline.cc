@@ -4,8 +4,11 @@
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/passes/change_op_data_type.h"
 #include "systole/backends/cpu/passes/dot_strength_reduction.h"
+#include "systole/backends/cpu/passes/move_transposes.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
+#include "systole/backends/cpu/passes/row_updates.h"
 #include "systole/hlo/ir/budget.h"
+#include "systole/hlo/passes/cse.h"
 #include "systole/hlo/passes/dce.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/inline_calls.h"
@@ -81,6 +84,12 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options,
     // What a product over one element becomes can be fused with what follows, an optimizer's update
     // often.
     pipeline.add<DotStrengthReduction>();
+    // Makes the gradient of an embedding rows, before fusion makes one loop of its update.
+    pipeline.add<RowUpdates>();
+    // What is left of the transposes can be fused, and equal ones are one.
+    pipeline.add<MoveTransposes>();
+    pipeline.add<hlo::CommonSubexpressionElimination>();
+    pipeline.add<hlo::DeadCodeElimination>();
     pipeline.add<hlo::FusionPass>(fusion_options(has_native_code));
     // What is left to go through memory between fusions can stay in a cache, row by row.
     pipeline.add<RowFusionPass>(has_native_code);

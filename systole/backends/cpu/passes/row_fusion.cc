@@ -8,6 +8,7 @@
 
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/row_access.h"
+#include "systole/backends/cpu/kernels/row_dot.h"
 #include "systole/backends/cpu/passes/rewrite_each.h"
 #include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/passes/fusion.h"
@@ -21,10 +22,11 @@ using hlo::Opcode;
 using hlo::Value;
 using InstructionSet = std::unordered_set<const Instruction*>;
 
-constexpr int64_t kMinRowsBytes = 512 * 1024;  // of the largest array: less stays in a cache
-constexpr int64_t kMinRowBytes = 256;          // of the largest array
-constexpr int64_t kMaxRowBytes = 256 * 1024;   // of all results together
-constexpr int64_t kMaxGathered = 16 * 1024;    // elements
+constexpr int64_t kMinRowsBytes = 512 * 1024;       // of the largest array: less stays in a cache
+constexpr int64_t kMinRowBytes = 256;               // of the largest array
+constexpr int64_t kMaxRowBytes = 256 * 1024;        // of all results together
+constexpr int64_t kMaxProductRowBytes = 64 * 1024;  // the same with products, which take many rows
+constexpr int64_t kMaxGathered = 16 * 1024;         // elements
 constexpr size_t kMaxThunks = 16;
 
 // Returns whether the gathered results are small and used; a random state may be unused.
@@ -66,8 +68,9 @@ class Program {
     if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
     if (x.is(Opcode::fusion)) return !is_row_fusion(x);
     if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
-    return has_native_code_(x) && (x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||
-                                   x.is(Opcode::select_and_scatter) || computes_elements(x));
+    return has_native_code_(x) &&
+           (x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||
+            x.is(Opcode::select_and_scatter) || computes_elements(x) || row_dot(x));
   }
 
   // Adds the numbers, from `least` on, of the values that the instruction uses, in its regions too.
@@ -203,9 +206,13 @@ class RowGroup {
   bool fits(const Instruction& x) const {
     if (members_.size() >= kMaxThunks || !program_.is_thunk(x)) return false;
     int64_t bytes = result_bytes(x);
-    for (const size_t member : members_) bytes += result_bytes(program_[member]);
-    return bytes / rows_ <= kMaxRowBytes && can_gather(x, rows_) &&
-           works_by_rows(x, rows_, [&](Value v) { return is_member(v); });
+    bool products = x.is(Opcode::dot_general);
+    for (const size_t member : members_) {
+      bytes += result_bytes(program_[member]);
+      products = products || program_[member].is(Opcode::dot_general);
+    }
+    return bytes / rows_ <= (products ? kMaxProductRowBytes : kMaxRowBytes) &&
+           can_gather(x, rows_) && works_by_rows(x, rows_, [&](Value v) { return is_member(v); });
   }
 
   void add_users() {
@@ -252,7 +259,8 @@ bool fuse_rows(Computation& computation, const RowFusionPass::Predicate& has_nat
   InstructionSet done;
   for (Instruction* x : computation.instructions()) {
     if (done.contains(x)) continue;
-    if (!program.is_thunk(*x)) continue;
+    // A product alone is faster as a whole: it joins what reduces its rows.
+    if (!program.is_thunk(*x) || x->is(Opcode::dot_general)) continue;
     const auto rows = rows_of_thunk(*x);
     if (!rows || *rows < 2 || !can_gather(*x, *rows)) continue;
     RowGroup group(program, program.number(x), *rows);

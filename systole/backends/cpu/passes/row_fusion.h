@@ -1,6 +1,7 @@
 // Row fusion: merges consecutive loop nests over the same rows into one that runs all of them for a
 // few rows at a time. Softmax, normalisation and their gradients, which traverse each row several
-// times, then traverse memory once.
+// times, then traverse memory once. The products of an attention and of its gradient join them: the
+// rows of the scores stay in a cache between softmax(q . k) and its product with v.
 #pragma once
 
 #include <functional>

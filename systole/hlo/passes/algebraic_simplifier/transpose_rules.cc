@@ -48,29 +48,56 @@ Replacement transpose_of_broadcast(Instruction& op, Builder& builder) {
   return {builder.broadcast_in_dim(broadcast->operand(0), op.shape(), dimensions)};
 }
 
-// transpose(x . y) -> y . x, if the axes of x and those of y change places as a whole. Products
-// commute, and sums keep their order.
+// transpose(x . y) -> transpose(y . x), if an axis of x comes last: the transpose then moves whole
+// lines, or nothing. Products commute, and sums keep their order.
 Replacement transpose_of_dot(Instruction& op, Builder& builder) {
   const Instruction* dot = match(op.operand(0), Opcode::dot_general);
   if (dot == nullptr || dot->users().size() != 1) return {};
   const auto& attrs = dot->attrs<DotAttrs>();
-  const int batch = static_cast<int>(attrs.lhs_batching_dimensions.size());
-  const int contracted = static_cast<int>(attrs.lhs_contracting_dimensions.size());
-  const int lhs_free = dot->operand(0).shape().rank() - batch - contracted;
-  Dims swapped;
-  for (int i = 0; i < batch; ++i) swapped.push_back(i);
-  for (int i = batch + lhs_free; i < op.shape().rank(); ++i) swapped.push_back(i);
-  for (int i = batch; i < batch + lhs_free; ++i) swapped.push_back(i);
+  const auto batch = static_cast<int64_t>(attrs.lhs_batching_dimensions.size());
+  const auto contracted = static_cast<int64_t>(attrs.lhs_contracting_dimensions.size());
+  const int64_t lhs_free = dot->operand(0).shape().rank() - batch - contracted;
+  const int64_t rhs_free = op.shape().rank() - batch - lhs_free;
+  Dims permutation = permutation_of(op);
+  const int64_t last = permutation.back();
+  const bool of_lhs = last >= batch && last < batch + lhs_free;
   // An algorithm distinguishes the two operands.
-  if (permutation_of(op) != swapped || attrs.algorithm != DotAlgorithm()) return {};
-  return {builder.dot_general(
+  if (!of_lhs || rhs_free == 0 || attrs.algorithm != DotAlgorithm()) return {};
+  for (int64_t& axis : permutation) {
+    if (axis >= batch) axis += axis < batch + lhs_free ? rhs_free : -lhs_free;
+  }
+  const Value swapped = builder.dot_general(
       dot->operand(1), dot->operand(0),
       {.lhs_batching_dimensions = attrs.rhs_batching_dimensions,
        .rhs_batching_dimensions = attrs.lhs_batching_dimensions,
        .lhs_contracting_dimensions = attrs.rhs_contracting_dimensions,
        .rhs_contracting_dimensions = attrs.lhs_contracting_dimensions,
        .precision_config = {attrs.precision_config.rbegin(), attrs.precision_config.rend()}},
-      op.dtype())};
+      op.dtype());
+  return {std::ranges::is_sorted(permutation) ? swapped : builder.transpose(swapped, permutation)};
+}
+
+// transpose(reshape(x)) -> reshape(transpose(x)), if the reshape only adds axes of size 1. A
+// product without batch axes of size 1 is then transposed itself.
+Replacement transpose_of_added_axes(Instruction& op, Builder& builder) {
+  const Instruction* reshape = match(op.operand(0), Opcode::reshape);
+  if (reshape == nullptr || reshape->users().size() != 1) return {};
+  const Shape& small = reshape->operand(0).shape();
+  if (small.rank() >= reshape->shape().rank()) return {};
+  // The axis of x for each axis of the reshape; -1 for one that it adds.
+  Dims axes;
+  for (const int64_t size : reshape->shape()) {
+    const int64_t next = std::ranges::count_if(axes, [](int64_t axis) { return axis >= 0; });
+    const bool same = next < small.rank() && small[static_cast<int>(next)] == size;
+    if (!same && size != 1) return {};
+    axes.push_back(same ? next : -1);
+  }
+  Dims permutation;
+  for (const int64_t axis : permutation_of(op)) {
+    if (axes[axis] >= 0) permutation.push_back(axes[axis]);
+  }
+  if (static_cast<int>(permutation.size()) != small.rank()) return {};
+  return {builder.reshape(builder.transpose(reshape->operand(0), permutation), op.shape())};
 }
 
 // Reversing an axis of one element, or none, is the identity.
@@ -118,6 +145,7 @@ constexpr Rule kTransposeRulesRules[] = {
     {"transpose_as_reshape", Opcode::transpose, transpose_as_reshape},
     {"transpose_of_broadcast", Opcode::transpose, transpose_of_broadcast},
     {"transpose_of_dot", Opcode::transpose, transpose_of_dot},
+    {"transpose_of_added_axes", Opcode::transpose, transpose_of_added_axes},
     {"reverse_of_nothing", Opcode::reverse, reverse_of_nothing},
     {"reverse_of_reverse", Opcode::reverse, reverse_of_reverse},
     {"reverse_of_broadcast", Opcode::reverse, reverse_of_broadcast},

@@ -68,10 +68,28 @@ const RuleCase kCases[] = {
        return b.transpose(b.dot_general(p[0], p[1], kBatched), {2, 1, 0});
      }},
     {"transpose_of_dot",
+     {kF234, kF245},
+     [](Builder& b, P p) {
+       return b.transpose(b.dot_general(p[0], p[1], kBatched), {2, 0, 1});
+     },
+     "transpose{1,0,2}(dot_general{0;1 x 0;2}(p1, p0))"},
+    {"transpose_of_dot",
      {kF23, {DType::f32, {3, 2}}},
      [](Builder& b, P p) {
        const Value dot = b.dot_general(p[0], p[1], kMatmul);
        return b.add(dot, b.transpose(dot, {1, 0}));
+     }},
+
+    {"transpose_of_added_axes",
+     {kF234},
+     [](Builder& b, P p) {
+       return b.transpose(b.reshape(p[0], {1, 2, 3, 1, 4}), {4, 0, 3, 1, 2});
+     },
+     "reshape[4,1,1,2,3](transpose{2,0,1}(p0))"},
+    {"transpose_of_added_axes",
+     {kF234},
+     [](Builder& b, P p) {
+       return b.transpose(b.reshape(p[0], {1, 6, 4}), {2, 0, 1});
      }},
 
     {"reverse_of_nothing", {kF213}, [](Builder& b, P p) { return b.reverse(p[0], {1}); }, "p0"},

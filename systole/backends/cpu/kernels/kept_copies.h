@@ -1,0 +1,43 @@
+// Copies of operands in a kernel's own layout, which are kept while the operands stay the same: the
+// weights of a model that only predicts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/base/mutex.h"
+#include "systole/base/tensor.h"
+
+namespace systole::cpu {
+
+// Keeps the copy of a constant at once; that of an argument from the second run on that sees the
+// same buffer unchanged, so that training, which replaces its weights in every step, keeps nothing.
+// Thread-safe.
+class KeptCopies {
+ public:
+  struct Memory {
+    std::shared_ptr<Tensor> bytes;  // null: the copy is for this run alone
+    bool filled = false;            // has the copy
+  };
+  // Returns the memory for a copy of this version (RunContext::version_of) of the array at
+  // `source`. Memory that is not filled is to be filled, and kept by keep().
+  Memory take(const void* source, uint64_t version, int64_t size);
+  void keep(const void* source, uint64_t version, std::shared_ptr<Tensor> bytes);
+
+ private:
+  struct Entry {
+    const void* source;
+    uint64_t version;
+    std::shared_ptr<Tensor> bytes;  // null: seen once
+    int64_t last_use;
+  };
+  Entry& entry_of(const void* source) SYSTOLE_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  std::vector<Entry> entries_ SYSTOLE_GUARDED_BY(mutex_);
+  int64_t uses_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace systole::cpu
