@@ -15,6 +15,9 @@
 namespace systole::hlo {
 class Module;
 }
+namespace systole::runtime {
+struct CoreMemory;
+}
 
 namespace systole {
 
@@ -31,18 +34,21 @@ struct TensorMemory {
   int64_t bytes = 0;
   // The size on a TPU, with the padding of its tiles (runtime/tpu_tiles.h).
   int64_t padded_bytes = 0;
+  bool of_step = false;  // an intermediate result
 };
 
-// The memory of one core during one step, in padded bytes. An estimate from the graph: elementwise
-// results with one user are taken to be fused and need no memory; all others are live from the
-// operation that creates them to their last use.
+// The memory of one core during one step, in padded bytes. An estimate of what Google's compiler
+// makes of the step's program (hlo/tpu_model).
 struct MemoryReport {
-  int64_t limit = 0;                  // of the core
-  int64_t variables = 0;              // with the optimizer's slots
-  int64_t inputs = 0;                 // one batch
-  int64_t step = 0;                   // the maximum of live intermediate results
-  bool complete = true;               // false: some shapes are unknown and not counted
-  std::vector<TensorMemory> largest;  // of all three kinds, in descending order
+  int64_t limit = 0;       // of the core
+  int64_t variables = 0;   // with the optimizer's slots
+  int64_t inputs = 0;      // one batch
+  int64_t step = 0;        // the maximum of live intermediate results
+  int64_t recomputed = 0;  // arrays that are computed again, since they would not fit
+  bool complete = true;    // false: there is no program of the step, or some shapes are unknown
+  // Up to ten that live throughout, and up to ten of the step's fullest moment, in descending
+  // order.
+  std::vector<TensorMemory> largest;
 
   int64_t total() const { return variables + inputs + step; }
   // A table.
@@ -55,15 +61,19 @@ struct StepProgram {
   std::shared_ptr<const hlo::Module> module;
   int64_t input_bytes = 0;     // of the core's part of a batch
   int64_t gradient_bytes = 0;  // of all trainable variables
+  int64_t gradients = 0;       // their number
   int64_t batch_size = 0;      // examples of the core
 };
 
 struct CheckReport {
-  std::vector<Violation> violations;  // with notes, in the order of the graph
+  std::vector<Violation> violations;  // with notes, in the order of the graph; that of memory last
   MemoryReport memory;
   StepProgram step;
   // What Google's compiler says of the step, where it was asked.
   std::optional<tpu_check::CompileReport> compiled;
+
+  // Estimates the memory of a step for another core.
+  void fit_into(const runtime::CoreMemory& core);
 
   // True if a TPU would refuse nothing; if it was asked, as Google's compiler says.
   bool ok() const;

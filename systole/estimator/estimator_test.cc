@@ -160,7 +160,7 @@ TEST_P(EstimatorTest, is_checked_before_anything_runs) {
   const CheckReport report = estimator.check(line_input(64));
   EXPECT_TRUE(report.ok()) << report.to_string();
   EXPECT_GT(report.memory.variables, 0);
-  EXPECT_THAT(report.to_string(), HasSubstr("of 8.0 GiB"));
+  EXPECT_THAT(report.to_string(), HasSubstr("of 7.5 GiB"));
   EXPECT_EQ(estimator.latest_checkpoint(), "");
   if (!GetParam()) return;
   TPUEstimatorOptions odd = options();

@@ -240,7 +240,7 @@ TEST(SessionTarget, DescribesTheCoresOfAVirtualTpu) {
   EXPECT_EQ(target.environment.num_cores, 8);
   ASSERT_EQ(target.client->devices().size(), 8);
   for (const runtime::Device& device : target.client->devices()) {
-    EXPECT_EQ(device.memory_bytes, int64_t{16} << 30);
+    EXPECT_EQ(device.memory_bytes, 16'624'107'520);
     EXPECT_EQ(device.kind, "virtual TPU v3");
   }
   EXPECT_EQ(target.client, resolve_target("local:v3-8", "").client);

@@ -10,33 +10,25 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/semantics/verifier.h"
+#include "systole/hlo/tpu_model/step_memory.h"
 #include "systole/profile/prediction/program_cost.h"
 #include "systole/profile/prediction/tpu_system.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/tpu_memory.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
-#include "systole/tpu_check/program_memory.h"
-#include "systole/tpu_check/target.h"
 
 namespace systole::tpu_check {
 namespace {
 
 std::string size_text(int64_t bytes) { return runtime::bytes_text(static_cast<double>(bytes)); }
 
-// The time of a core, where the generation has a model.
+// Adds the time of the kernels alone, without the loop of steps around them.
 void predict_time(const profile::StepCost& cost, CoreEstimate& estimate) {
-  try {
-    const auto prediction = profile::predict(cost, profile::tpu_system(estimate.system));
-    estimate.seconds = prediction.compute_seconds;
-    estimate.all_reduce_seconds = prediction.all_reduce_seconds;
-  } catch (const Error&) {
-    // A generation without one.
-  }
-}
-
-CoreEstimate estimate(const profile::StepCost& cost, int64_t bytes, const std::string& system) {
-  CoreEstimate result{.system = system, .bytes = bytes, .limit = target_of(system).memory_bytes};
-  predict_time(cost, result);
-  return result;
+  const profile::TpuSystem system = profile::tpu_system(estimate.system);
+  const profile::StepPrediction prediction = profile::predict(cost, system);
+  estimate.seconds = prediction.compute_seconds + prediction.overhead_seconds -
+                     profile::calibration_of(*system.generation).step_seconds;
+  estimate.all_reduce_seconds = prediction.all_reduce_seconds;
 }
 
 std::unique_ptr<hlo::Module> read_module(std::string_view program, const std::string& file) {
@@ -75,8 +67,17 @@ std::string_view program_in(std::string_view bytes) {
   return bytes;
 }
 
+CoreEstimate estimate_optimized(const hlo::Module& program, const std::string& system) {
+  const runtime::CoreMemory core = runtime::core_memory(*profile::tpu_system(system).generation);
+  CoreEstimate result{.system = system, .limit = core.limit};
+  const hlo::StepMemory memory = runtime::tpu_memory(program, core);
+  result.bytes = std::llround(memory.total());
+  predict_time(profile::cost_of(program, memory.recomputed), result);
+  return result;
+}
+
 CoreEstimate estimate(const hlo::Module& module, const std::string& system) {
-  return estimate(profile::cost_of(module), program_memory(module), system);
+  return estimate_optimized(*hlo::tpu_program(module), system);
 }
 
 ProgramReport check_program(std::string_view program, const std::string& file,
@@ -87,11 +88,11 @@ ProgramReport check_program(std::string_view program, const std::string& file,
                             : findings_of(hlo::bytecode_to_text(program, file), false);
   try {
     const auto module = read_module(program, file);
-    const profile::StepCost cost = profile::cost_of(*module);
-    for (const profile::OpCost& op : cost.ops) report.flops += op.flops;
-    const int64_t bytes = program_memory(*module);
+    const auto optimized = hlo::tpu_program(*module);
+    for (const profile::OpCost& op : profile::cost_of(*optimized).ops)
+      report.flops += op.flops * op.times;
     for (const std::string& system : systems)
-      report.estimates.push_back(estimate(cost, bytes, system));
+      report.estimates.push_back(estimate_optimized(*optimized, system));
   } catch (const Error& error) {
     report.unknown = error.message();
     // Not a program that others may know better.

@@ -20,7 +20,7 @@ struct CoreEstimate {
   std::string system;  // "v3-8"
   int64_t bytes = 0;
   int64_t limit = 0;
-  double seconds = 0;             // of a step without sums over cores; 0: not known
+  double seconds = 0;             // of a step's kernels, without sums over cores
   double all_reduce_seconds = 0;  // of its sums over the cores
   bool fits() const { return bytes <= limit; }
 };
@@ -51,8 +51,10 @@ std::string_view program_in(std::string_view bytes);
 ProgramReport check_program(std::string_view program, const std::string& file,
                             const std::vector<std::string>& systems);
 
-// An estimate for a program whose static shapes are known.
+// An estimate for a program of static shapes.
 CoreEstimate estimate(const hlo::Module& module, const std::string& system);
+// The same for what hlo::tpu_program returned.
+CoreEstimate estimate_optimized(const hlo::Module& program, const std::string& system);
 
 // What a report of Google's compiler says that an estimate does not.
 std::vector<std::string> differences_of(const CoreEstimate& ours, const CompileReport& compiled);

@@ -40,6 +40,14 @@ TEST_F(TrainCommands, TrainEvaluateExportPredict) {
   const auto predicted =
       nlohmann::json::parse(run("check", "--predict v2-8 --json 2>/dev/null").output);
   EXPECT_EQ(predicted["batch_size"], 32);
+  EXPECT_EQ(predicted["memory_limit"], json["memory"]["limit"]);
+  EXPECT_GT(predicted["memory_bytes"], 0);
+  const auto all = nlohmann::json::parse(run("check", "--predict all --json 2>/dev/null").output);
+  ASSERT_EQ(all.size(), 7);
+  for (const auto& row : all) {
+    EXPECT_EQ(row["fits"], true) << row["system"];
+    EXPECT_GT(row["step_seconds"], 0) << row["system"];
+  }
   const ProgramResult train = run("train");
   EXPECT_EQ(train.status, 0) << train.output;
   EXPECT_THAT(train.output,

@@ -1,17 +1,28 @@
 #!/usr/bin/env python3
-"""Asks the installed libtpu for its verdicts on probes.txt and compares them with those recorded there.
+"""Asks the installed libtpu again for what is recorded of it.
 
-usage: measure.py SYSTOLE [--only TEXT]    exits with 77 where no libtpu is installed
+That is the verdicts on probes.txt, and verdict, bytes and cycles of the training steps in steps.csv.
+
+usage: measure.py SYSTOLE [--only TEXT] [--record]    exits with 77 where no libtpu is installed
 """
 
 import argparse
+import csv
 import json
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HEAD = "// ==== "
+HERE = pathlib.Path(__file__).parent
+# Recorded figures may be rounded to three digits.
+CLOSE = 0.01
+
+
+class NotInstalled(Exception):
+    pass
 
 
 def read_probes(text):
@@ -22,37 +33,87 @@ def read_probes(text):
         yield name, verdict, program
 
 
-def ask(systole, program, folder):
-    """Returns libtpu's verdict; None where it is not installed."""
-    path = pathlib.Path(folder) / "probe.mlir"
+def ask(systole, program, folder, system):
+    """Returns what libtpu says of a program, as a JSON object; a text where the command failed."""
+    path = pathlib.Path(folder) / "program.mlir"
     path.write_text(program)
-    command = [systole, "check", path, "--compile", "v2-8", "--json", "--quiet"]
+    command = [systole, "check", path, "--compile", system, "--json", "--quiet", "--time-limit", "3600"]
     run = subprocess.run(command, capture_output=True, text=True)
-    if not run.stdout:
-        return None if "pip install" in run.stderr else f"error: {run.stderr.strip()}"
-    return json.loads(run.stdout)["compiler"]["verdict"]
+    if run.stdout:
+        return json.loads(run.stdout)["compiler"]
+    if "pip install" in run.stderr:
+        raise NotInstalled
+    return f"error: {run.stderr.strip()}"
+
+
+def measure_probes(options, folder):
+    """Returns how many verdicts differ."""
+    probes = [p for p in read_probes((HERE / "probes.txt").read_text()) if options.only in p[0]]
+    different = 0
+    for name, recorded, program in probes:
+        if "replica_groups" in program or "source_target_pairs" in program or "replica_id" in program:
+            program = program.replace("module @m {", "module @m attributes {mhlo.num_replicas = 8 : i32} {")
+        said = ask(options.systole, program, folder, "v2-8")
+        verdict = said if isinstance(said, str) else said["verdict"]
+        if verdict != recorded:
+            different += 1
+            print(f"{name}: got {verdict}, recorded {recorded}", flush=True)
+    print(f"{len(probes)} probes, {different} different")
+    return different
+
+
+def difference(row, said):
+    """What libtpu says of a step that is not what is recorded; "" if it is the same."""
+    if isinstance(said, str):
+        return said
+    if said["verdict"] != row["verdict"]:
+        return f"got {said['verdict']}, recorded {row['verdict']}"
+    for key, got in (("bytes", said["bytes"]["total"]), ("cycles", said["cycles"])):
+        recorded = float(row[key])
+        if recorded > 0 and abs(got / recorded - 1) > CLOSE:
+            return f"{key}: got {got:.0f}, recorded {recorded:.0f}"
+    return ""
+
+
+def measure_steps(options, folder):
+    """Returns how many steps differ; records them with --record."""
+    path = HERE / "steps.csv"
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    different = count = 0
+    with tarfile.open(HERE / "steps.tar.xz") as archive:
+        programs = {m.name.removesuffix(".mlir"): archive.extractfile(m).read().decode() for m in archive}
+    for row in rows:
+        if options.only not in row["step"]:
+            continue
+        said = ask(options.systole, programs[row["step"]], folder, row["system"])
+        text = difference(row, said)
+        count += 1
+        different += text != ""
+        print(f"{row['step']} on {row['system']}: {text or 'as recorded'}", flush=True)
+        if options.record and not isinstance(said, str):
+            row.update(verdict=said["verdict"], bytes=said["bytes"]["total"], cycles=round(said["cycles"]))
+    if options.record:
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    print(f"{count} steps, {different} different")
+    return different
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("systole")
-    parser.add_argument("--only", default="", help="probes whose names contain this text")
+    parser.add_argument("--only", default="", help="probes and steps whose names contain this text")
+    parser.add_argument("--record", action="store_true", help="write what it says of steps to steps.csv")
     options = parser.parse_args()
-    text = (pathlib.Path(__file__).parent / "probes.txt").read_text()
-    probes = [probe for probe in read_probes(text) if options.only in probe[0]]
-    different = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, recorded, program in probes:
-            if "replica_groups" in program or "source_target_pairs" in program or "replica_id" in program:
-                program = program.replace("module @m {", "module @m attributes {mhlo.num_replicas = 8 : i32} {")
-            verdict = ask(options.systole, program, folder)
-            if verdict is None:
-                print("skipped: libtpu is not installed")
-                return 77
-            if verdict != recorded:
-                different += 1
-                print(f"{name}: got {verdict}, recorded {recorded}", flush=True)
-    print(f"{len(probes)} probes, {different} different")
+        try:
+            different = measure_probes(options, folder) + measure_steps(options, folder)
+        except NotInstalled:
+            print("skipped: libtpu is not installed")
+            return 77
     return 1 if different else 0
 
 

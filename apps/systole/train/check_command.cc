@@ -38,6 +38,7 @@ nlohmann::json check_json(const CheckReport& report) {
             {"variables", memory.variables},
             {"inputs", memory.inputs},
             {"step", memory.step},
+            {"recomputed", memory.recomputed},
             {"complete", memory.complete},
             {"largest", arrays}}}};
 }
@@ -81,9 +82,10 @@ void add_check_command(CommandLine& line) {
   add_config_options(line, *options);
   StepPredictionOptions& prediction = options->prediction;
   line.option("--predict", prediction.system,
-              "Predicts the time of a step on this TPU, v2-8, v2-32..., v3-8, ... v3-2048, or on "
-              "this machine: cpu")
-      .value_name("TPU|cpu");
+              "Predicts the time of a step on this TPU, v2-8 ... v2-512, v3-8 ... v3-2048, v4-8, "
+              "v5e-4, v5p-8, v6e-8, tpu7x-8..., on one of each generation: all, or on this "
+              "machine: cpu")
+      .value_name("TPU|all|cpu");
   line.option("--csv", prediction.csv,
               "Predicts fully connected networks of a table instead of a model; its columns are "
               "hidden_layers, nodes, input, output, global_batch and steps_per_second")

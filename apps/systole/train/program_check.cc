@@ -17,6 +17,8 @@
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
 #include "systole/io/file_systems/file_systems.h"
+#include "systole/profile/prediction/tpu_system.h"
+#include "systole/runtime/tpu_memory.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/stablehlo/text/text.h"
 #include "systole/tpu_check/program_check.h"
@@ -88,20 +90,11 @@ CheckReport report_for_cores(const tpu_check::Target& target, const TrainingConf
   return TPUEstimator(config.estimator).check(input);
 }
 
-// Our memory is that of the report, and its limit that of the TPU.
+// Our memory is that of the report.
 tpu_check::CoreEstimate estimate_of(const CheckReport& report, const tpu_check::Target& target) {
   tpu_check::CoreEstimate ours = tpu_check::estimate(*report.step.module, target.system);
   ours.bytes = report.memory.total();
   return ours;
-}
-
-// A limit of another TPU says nothing.
-void judge_memory(CheckReport& report, const tpu_check::Target& target) {
-  report.memory.limit = target.memory_bytes;
-  if (report.memory.total() > target.memory_bytes) return;
-  std::erase_if(report.violations, [](const Violation& violation) {
-    return violation.what.starts_with("a step does not fit into a core");
-  });
 }
 
 }  // namespace
@@ -155,7 +148,13 @@ void check_program(const std::string& path, const std::string& system,
   const CheckedProgram checked = read_checked(path);
   const std::string_view program = checked.program;
   std::vector<std::string> systems = {"v2-8", "v3-8"};
-  if (!system.empty()) systems = {system};
+  if (system == "all") {
+    systems.clear();
+    for (const std::string_view name : profile::examples_of_tpu_systems())
+      systems.emplace_back(name);
+  } else if (!system.empty()) {
+    systems = {system};
+  }
   if (compiler.wanted()) systems = {compiler.system};
   tpu_check::ProgramReport report = tpu_check::check_program(program, path, systems);
   if (compiler.wanted()) {
@@ -175,7 +174,7 @@ void check_step(const std::string& path, const TrainingConfig& config, const Inp
                 const CompilerOptions& compiler, bool json) {
   const tpu_check::Target target = tpu_check::target_of(compiler.system);
   CheckReport report = report_for_cores(target, config, input);
-  judge_memory(report, target);
+  report.fit_into(runtime::core_memory(*profile::tpu_system(target.system).generation));
   if (report.step.module == nullptr) {
     fmt::print("{}", report.to_string());
     throw failed_precondition(

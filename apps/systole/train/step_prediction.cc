@@ -11,6 +11,7 @@
 #include "systole/profile/prediction/program_cost.h"
 #include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/writer.h"
+#include "systole/runtime/tpu_memory.h"
 
 namespace systole::app {
 namespace {
@@ -45,18 +46,24 @@ CheckReport report_on(const std::string& system, int cores, const TrainingConfig
 
 namespace {
 
-profile::StepCost step_cost(const CheckReport& report) {
+void need_program(const CheckReport& report) {
   if (report.step.module == nullptr) {
     throw failed_precondition(
         "model: program of a step, got none, expected one: correct what `systole check` names "
         "without --predict");
   }
-  profile::StepCost cost = profile::cost_of(*report.step.module);
+}
+
+profile::StepCost step_cost(CheckReport& report, const runtime::TpuGeneration& generation) {
+  need_program(report);
+  report.fit_into(runtime::core_memory(generation));
+  profile::StepCost cost = profile::step_of(*report.step.module, generation);
+  cost.resident_bytes = static_cast<double>(report.memory.total());
   // Without CrossShardOptimizer, as on one core, the program has no sums over cores.
   cost.all_reduce_bytes =
       std::max(cost.all_reduce_bytes, static_cast<double>(report.step.gradient_bytes));
+  cost.all_reduces = std::max(cost.all_reduces, static_cast<double>(report.step.gradients));
   cost.infeed_bytes = static_cast<double>(report.step.input_bytes);
-  cost.resident_bytes = static_cast<double>(report.memory.total());
   return cost;
 }
 
@@ -64,10 +71,13 @@ StepPrediction predict_model(const std::string& name, const TrainingConfig& conf
                              const InputFn& input) {
   if (name == "cpu") {
     // The cores of a CPU share the work of one replica.
-    return profile::predict(step_cost(report_on(name, 1, config, input)), profile::cpu_machine());
+    const CheckReport report = report_on(name, 1, config, input);
+    need_program(report);
+    return profile::predict(profile::cpu_cost_of(*report.step.module), profile::cpu_machine());
   }
   const TpuSystem system = profile::tpu_system(name);
-  return profile::predict(step_cost(report_on(name, system.cores, config, input)), system);
+  CheckReport report = report_on(name, system.cores, config, input);
+  return profile::predict(step_cost(report, *system.generation), system);
 }
 
 // "3 h 25 min", "12.4 s".
@@ -86,15 +96,56 @@ void print_training(const StepPredictionOptions& options, int64_t steps, double 
   fmt::print("\n");
 }
 
+int64_t steps_of(const TrainingConfig& config, const StepPredictionOptions& options) {
+  if (options.steps > 0) return options.steps;
+  return config.train.max_steps.value_or(config.train.steps.value_or(0));
+}
+
+// US dollars; "" where the price of an hour is not published.
+std::string price_text(double price_per_hour, double seconds) {
+  return price_per_hour > 0 ? fmt::format("{:.2f}", price_per_hour * seconds / 3600) : "-";
+}
+
+// A line for a slice of each generation. A price is that of Google's list, on demand.
+void print_all_predictions(const TrainingConfig& config, const InputFn& input,
+                           const StepPredictionOptions& options) {
+  const int64_t steps = steps_of(config, options);
+  nlohmann::json rows = nlohmann::json::array();
+  if (!options.json) {
+    fmt::print("{:8} {:>5} {:>13} {:>10} {:>12} {:>8} {:>14} {:>9}  {}\n", "TPU", "fits",
+               "GB a core", "ms a step", "examples/s", "$ a hour", fmt::format("{} steps", steps),
+               "$", "limited by");
+  }
+  for (const std::string_view name : profile::examples_of_tpu_systems()) {
+    const TpuSystem system = profile::tpu_system(name);
+    const StepPrediction p = predict_model(system.name, config, input);
+    const double examples =
+        static_cast<double>(*config.estimator.train_batch_size) / p.step_seconds;
+    const double seconds = static_cast<double>(steps) * p.step_seconds;
+    if (options.json) {
+      nlohmann::json row = p.to_json(system.name, 0);
+      row["steps"] = steps;
+      row["price_per_hour"] = system.price_per_hour();
+      rows.push_back(std::move(row));
+      continue;
+    }
+    fmt::print("{:8} {:>5} {:>13} {:10.3f} {:12.4g} {:>8} {:>14} {:>9}  {}\n", system.name,
+               p.fits() ? "yes" : "no",
+               fmt::format("{:.2f} of {:.1f}", 1e-9 * p.memory_bytes, 1e-9 * p.memory_limit),
+               1e3 * p.step_seconds, examples, price_text(system.price_per_hour(), 3600),
+               duration(seconds), price_text(system.price_per_hour(), seconds), p.limit);
+  }
+  if (options.json) print_json(rows);
+}
+
 }  // namespace
 
 void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options) {
+  if (options.system == "all") return print_all_predictions(config, input, options);
   const StepPrediction prediction = predict_model(options.system, config, input);
   const auto batch = static_cast<double>(*config.estimator.train_batch_size);
-  const int64_t steps = options.steps > 0
-                            ? options.steps
-                            : config.train.max_steps.value_or(config.train.steps.value_or(0));
+  const int64_t steps = steps_of(config, options);
   if (!options.json) {
     fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", options.system, batch,
                batch / prediction.step_seconds, prediction.to_string());

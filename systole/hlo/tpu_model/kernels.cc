@@ -58,12 +58,29 @@ bool has_several_users(const Instruction& x) {
   return std::ranges::any_of(users, [&](const Instruction* user) { return user != users[0]; });
 }
 
+// One number a row into an array of one value, as the gradient of a choice of labels: computed like
+// a comparison of each element's place.
+bool is_one_hot(const Instruction& x) {
+  if (!x.is(Opcode::scatter) || x.num_operands() != 3 || x.num_results() != 1) return false;
+  const TensorType& updates = x.operand(2).type();
+  const TensorType& array = x.type();
+  return x.attrs<ScatterAttrs>().update_window_dims.empty() && array.is_static() &&
+         array.shape.rank() == 2 && is_generated(*x.operand(0).def) &&
+         elements_of(updates) == array.shape[0];
+}
+
 // Loops and updates write over their operands.
 bool is_written_over(const Instruction& x) {
   return std::ranges::any_of(x.users(), [&](const Instruction* user) {
-    return user->is(Opcode::while_) || (is_update(*user) && user->operand(0).def == &x) ||
-           user->is(Opcode::return_);
+    return user->is(Opcode::while_) || user->is(Opcode::return_) ||
+           (is_update(*user) && user->operand(0).def == &x && !is_one_hot(*user));
   });
+}
+
+// The gradient of pooling computes nothing where it reads.
+bool is_pooled_back(const Instruction& x) {
+  return std::ranges::any_of(
+      x.users(), [](const Instruction* user) { return user->is(Opcode::select_and_scatter); });
 }
 
 bool is_slice_in_place(const Instruction& x) { return is_slice(x) && !is_written_over(x); }
@@ -136,11 +153,11 @@ void KernelMaker::find_reads(const Instruction& x) {
 
 bool KernelMaker::is_inline(const Instruction& x) const {
   if (x.num_results() != 1 || is_written_over(x)) return false;
-  if (is_generated(x)) return true;
+  if (is_generated(x) || is_one_hot(x)) return true;
   if (reads_.at(&x).size() > kMaxReads) return false;
   if (is_slice(x)) return true;
   if (moves_elements(x)) return !has_several_users(x);
-  if (!x.traits().has(kElementwise)) return false;
+  if (!x.traits().has(kElementwise) || is_pooled_back(x)) return false;
   return !has_several_users(x) || large_reads_.at(&x).size() <= 1;
 }
 

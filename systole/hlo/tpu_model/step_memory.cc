@@ -285,9 +285,13 @@ StepMemory step_memory(const Module& program, BytesOf bytes_of, const MemoryOpti
     const double state = options.state > 0 ? options.state : memory.parameters;
     liveness.recompute_until(options.limit - state, memory.recomputed);
   }
-  memory.temporaries = liveness.peak();
   liveness.add_live(memory.largest);
   std::ranges::stable_sort(memory.largest, std::greater(), &LiveArray::bytes);
+  double small = 0;
+  for (const LiveArray& array : memory.largest) {
+    if (array.bytes <= options.on_chip / 2) small += array.bytes;
+  }
+  memory.temporaries = liveness.peak() - std::min(small, options.on_chip);
   return memory;
 }
 

@@ -33,6 +33,9 @@ struct StepMemory {
 struct MemoryOptions {
   double limit = 0;  // bytes of the core; 0: none
   double state = 0;  // bytes that are in it throughout; 0: those of the parameters
+  // Bytes of another memory on the chip. Temporary arrays of at most half of it are in there
+  // as far as they have room.
+  double on_chip = 0;
 };
 
 // Counts the arrays between kernels (kernels.h) from the one that makes them to the last that reads

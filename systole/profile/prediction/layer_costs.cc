@@ -21,7 +21,7 @@ double padded_vector(int64_t n, DType dtype) {
 
 OpCost product_op(std::string name, int64_t m, int64_t k, int64_t n, double bytes) {
   return {.name = std::move(name),
-          .matrix_cycles = product_cycles(m, k, n),
+          .product = hlo::ProductSize{.rows = m, .inner = k, .columns = n},
           .flops = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n),
           .memory_bytes = bytes};
 }
@@ -33,6 +33,7 @@ double ConvNetCost::activations(int64_t size, int64_t features) const {
 void ConvNetCost::add_update(const std::string& name, double weights, int64_t count) {
   add_pass(name + ", update of weights", kArraysOfMomentumUpdate * weights);
   step_.all_reduce_bytes += 4.0 * static_cast<double>(count);
+  ++step_.all_reduces;
 }
 
 void ConvNetCost::add(const ConvolutionSizes& c) {
@@ -46,6 +47,7 @@ void ConvNetCost::add(const ConvolutionSizes& c) {
   const double weights = padded_matrix(depth, c.out, DType::f32);
   const auto product = [&](const char* what, int64_t m, int64_t k, int64_t n) {
     step_.ops.push_back(product_op(name + what, m, k, n, x + y + weights));
+    step_.ops.back().is_convolution = true;
     // Strides leave out positions of the operand: all three products have the same work.
     step_.ops.back().flops = 2.0 * static_cast<double>(positions) * static_cast<double>(depth) *
                              static_cast<double>(c.out);

@@ -23,27 +23,34 @@ TEST(TpuSystem, HasThePublishedPeaks) {
   EXPECT_NEAR(tpu_system("v2-8").generation->peak_flops() * 8, 183.5e12, 0.1e12);
   EXPECT_NEAR(tpu_system("v3-8").generation->peak_flops() * 8, 492.8e12, 0.1e12);
   EXPECT_EQ(tpu_system("v3-2048").hosts(), 256);
-  EXPECT_EQ(testing::error_of([] { tpu_system("v4-8"); }),
-            "INVALID_ARGUMENT: TPU: name, got 'v4-8', expected one of v2-8, v2-32, v2-128, v2-256, "
-            "v2-512, v3-8, v3-32, v3-128, v3-256, v3-512, v3-1024, v3-2048");
+  EXPECT_NEAR(tpu_system("v5e-4").generation->peak_flops() * 4, 788e12, 2e12);
+  EXPECT_EQ(tpu_system("v4-8").cores, 4);
+  EXPECT_EQ(testing::error_of([] { tpu_system("v5e-6"); }),
+            "INVALID_ARGUMENT: TPU, got 'v5e-6', expected v5e-N with N = 4, 8, ... 256: hosts have "
+            "4 chips, and a slice has whole hosts");
 }
 
 TEST(Prediction, CountsCyclesOfPaddedProducts) {
   EXPECT_EQ(product_cycles(8, 128, 128), 8);
   EXPECT_EQ(product_cycles(9, 129, 129), 16 * 2 * 2);
-  // The other operand passes through.
-  EXPECT_EQ(product_cycles(1024, 128, 8), 8 * 8);
+  EXPECT_EQ(product_cycles(1024, 1024, 1024, 256), 1024 * 4 * 4);
+  OpCost product{.product = hlo::ProductSize{.rows = 1024, .inner = 128, .columns = 8}};
+  EXPECT_EQ(product.matrix_cycles(128), 8 * 8) << "the other operand passes through";
+  product.is_convolution = true;
+  EXPECT_EQ(product.matrix_cycles(128), 1024);
 }
 
 TEST(Prediction, AddsWhatDoesNotOverlap) {
   StepCost step{.ops = {{.name = "a", .memory_bytes = 1e9}, {.name = "b", .vector_ops = 1}},
                 .all_reduce_bytes = 1e6,
+                .all_reduces = 3,
                 .infeed_bytes = 1e3};
   const TpuCalibration c;
   const StepPrediction p = predict(step, tpu_system("v2-8"));
   EXPECT_NEAR(p.compute_seconds, 1e9 / (350e9 * c.memory_share), 1e-6);
-  EXPECT_NEAR(p.overhead_seconds, c.step_seconds + 2 * c.op_seconds, 1e-9);
-  EXPECT_NEAR(p.all_reduce_seconds, 1e6 * 1.75 / c.all_reduce_bytes_per_second, 1e-9);
+  EXPECT_NEAR(p.overhead_seconds, c.step_seconds + 2 * c.op_cycles / 700e6, 1e-9);
+  EXPECT_NEAR(p.all_reduce_seconds,
+              1e6 * 1.75 / c.all_reduce_bytes_per_second + 3 * c.all_reduce_seconds, 1e-9);
   EXPECT_NEAR(p.step_seconds, p.compute_seconds + p.overhead_seconds + p.all_reduce_seconds, 1e-9);
   EXPECT_EQ(p.limit, "memory");
   EXPECT_EQ(p.ops[0].limit, "memory");
@@ -154,12 +161,16 @@ func.func @main(%x: tensor<16x2000xbf16>, %w: tensor<2000x512xbf16>, %v: tensor<
   return %2 : tensor<16x200xbf16>
 })");
   const StepCost step = cost_of(*program);
-  ASSERT_EQ(step.ops.size(), 3U);
+  // The activation is computed where it is read.
+  ASSERT_EQ(step.ops.size(), 2U);
   const StepCost table = cost_of(DenseNet{1, 512, 2000, 200, 128, {}, false}, 8);
-  EXPECT_EQ(step.ops[0].matrix_cycles, table.ops[0].matrix_cycles);
-  EXPECT_EQ(step.ops[2].matrix_cycles, table.ops[5].matrix_cycles);
+  EXPECT_EQ(step.ops[0].matrix_cycles(128), table.ops[0].matrix_cycles(128));
+  EXPECT_EQ(step.ops[1].matrix_cycles(128), table.ops[3].matrix_cycles(128));
   EXPECT_EQ(step.ops[0].flops, table.ops[0].flops);
   EXPECT_EQ(step.ops[1].vector_ops, 16 * 512 * 16);
+  const StepCost on_cpu = cpu_cost_of(*program);
+  ASSERT_EQ(on_cpu.ops.size(), 3U);
+  EXPECT_EQ(on_cpu.ops[2].flops, step.ops[1].flops);
 }
 
 TEST(ProgramCost, CountsConvolutionsLoopsAndSums) {
@@ -175,8 +186,9 @@ func.func @main(%x: tensor<8x16x16x64xf32>, %k: tensor<3x3x64x128xf32>) -> tenso
 })");
   const StepCost step = cost_of(*program);
   ASSERT_EQ(step.ops.size(), 1U);
-  EXPECT_EQ(step.ops[0].matrix_cycles, product_cycles(8 * 16 * 16, 9 * 64, 128));
+  EXPECT_EQ(step.ops[0].matrix_cycles(128), product_cycles(8 * 16 * 16, 9 * 64, 128));
   EXPECT_EQ(step.all_reduce_bytes, 8.0 * 16 * 16 * 128 * 4);
+  EXPECT_EQ(step.all_reduces, 1);
 }
 
 double total_flops(const StepCost& step) {
@@ -192,7 +204,7 @@ TEST(PublishedModels, HaveTheFlopsOfTheirLayers) {
   EXPECT_NEAR(total_flops(gnmt_cost(256, 32)) / 256, 33.7e9, 0.1e9);
 }
 
-// Nothing is fitted to them. The loops of GNMT run 48 times at most.
+// Nothing is fitted to them. The loops of GNMT run 48 times at most, and most run less often.
 TEST(PublishedModels, PredictsMeasuredSteps) {
   std::map<std::string, double> ratios;
   for (const PublishedStep& step : published_steps())
@@ -204,7 +216,7 @@ TEST(PublishedModels, PredictsMeasuredSteps) {
   for (const char* system : {"v2-8", "v3-8"}) {
     const std::string name = "GNMT, 2,048 pairs, loops of ";
     EXPECT_LT(ratios.at(name + "32 words, " + system), 1);
-    EXPECT_GT(ratios.at(name + "48 words, " + system), 1);
+    EXPECT_NEAR(ratios.at(name + "48 words, " + system), 1, 0.2);
   }
   EXPECT_NEAR(ratios.at("[32,1024,8192] x [8192,32768], v2-8"), 1, 0.15);
 }
@@ -218,9 +230,9 @@ TEST(DenseNets, PredictsMeasuredRates) {
   std::erase_if(nets, is_of_training_half);
   const PredictionErrors errors = prediction_errors(nets, tpu_system("v2-8"));
   EXPECT_GT(errors.count, 400);
-  EXPECT_LE(errors.median, 0.15);
-  EXPECT_LE(errors.percentile_90, 0.35);
-  EXPECT_GE(errors.memory_right, 0.95 * errors.memory_count);
+  EXPECT_LE(errors.median, 0.045);
+  EXPECT_LE(errors.percentile_90, 0.15);
+  EXPECT_GE(errors.memory_right, 0.99 * errors.memory_count);
 }
 
 }  // namespace

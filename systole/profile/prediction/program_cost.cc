@@ -1,9 +1,14 @@
 #include "systole/profile/prediction/program_cost.h"
 
+#include <algorithm>
+
 #include "systole/hlo/analysis/counted_loop.h"
 #include "systole/hlo/passes/fusion.h"
 #include "systole/hlo/passes/pipeline.h"
 #include "systole/hlo/semantics/cost.h"
+#include "systole/hlo/tpu_model/kernels.h"
+#include "systole/hlo/tpu_model/step_memory.h"
+#include "systole/runtime/tpu_memory.h"
 #include "systole/runtime/tpu_tiles.h"
 
 namespace systole::profile {
@@ -15,25 +20,13 @@ using hlo::Opcode;
 // Operations of the vector unit for one element.
 constexpr double kTranscendentalOps = 16;
 
-double padded_bytes(const TensorType& type) {
-  return type.is_static() ? static_cast<double>(runtime::padded_bytes(type)) : 0;
-}
-
-OpCost op_cost(const Instruction& x, std::string name) {
-  const hlo::Cost cost = hlo::cost_of(x);
-  OpCost result{
-      .name = std::move(name),
+// Without bytes.
+OpCost op_cost(const Instruction& root, const hlo::Cost& cost) {
+  return {
+      .product = hlo::product_size(root),
+      .is_convolution = root.is(Opcode::convolution),
       .flops = cost.product_flops,
-      .vector_ops = cost.flops - cost.product_flops + kTranscendentalOps * cost.transcendentals,
-      .memory_bytes = hlo::cost_of(x, padded_bytes).bytes(),
-      .array_bytes = cost.bytes()};
-  if (const auto p = hlo::product_size(x); p && p->rows > 0) {
-    // Zeros that dilation puts between elements are not multiplied.
-    result.matrix_cycles = static_cast<double>(p->count) *
-                           product_cycles(p->rows, p->inner, p->columns) /
-                           static_cast<double>(p->dilation);
-  }
-  return result;
+      .vector_ops = cost.flops - cost.product_flops + kTranscendentalOps * cost.transcendentals};
 }
 
 std::string name_of(const Instruction& x) {
@@ -43,41 +36,87 @@ std::string name_of(const Instruction& x) {
   return source.empty() ? name : name + ", " + source;
 }
 
-bool is_free(const Instruction& x) {
+OpCost kernel_cost(const hlo::Kernel& kernel) {
+  OpCost cost = op_cost(*kernel.root, kernel.cost);
+  cost.name = name_of(*kernel.root);
+  cost.only_writes = kernel.reads.empty();
+  for (const auto* arrays : {&kernel.reads, &kernel.writes}) {
+    for (const hlo::KernelArray& array : *arrays) {
+      cost.arrays.push_back(runtime::tile_bytes(array.type));
+      cost.memory_bytes += cost.arrays.back();
+      cost.array_bytes += hlo::array_bytes(array.type);
+    }
+  }
+  return cost;
+}
+
+// Adds the kernels of a computation that runs `times`.
+void add_kernels(const hlo::Computation& computation, double times,
+                 std::span<const Instruction* const> recomputed, StepCost& step) {
+  for (const hlo::Kernel& kernel : hlo::make_kernels(computation)) {
+    if (kernel.loop != nullptr) {
+      add_kernels(*kernel.loop, times * static_cast<double>(kernel.trips), {}, step);
+    } else if (!kernel.branches.empty()) {
+      add_kernels(*kernel.branches[0], times, {}, step);
+    } else if (kernel.root->is(Opcode::all_reduce)) {
+      for (const TensorType& type : kernel.root->results()) {
+        step.all_reduce_bytes += times * hlo::array_bytes(type);
+        step.all_reduces += times;
+      }
+    } else {
+      OpCost cost = kernel_cost(kernel);
+      cost.times = times * static_cast<double>(1 + std::ranges::count(recomputed, kernel.root));
+      step.ops.push_back(std::move(cost));
+    }
+  }
+}
+
+bool is_free_on_cpu(const Instruction& x) {
   return x.is(Opcode::parameter) || x.is(Opcode::constant) || x.is(Opcode::return_) ||
          x.is(Opcode::optimization_barrier) || x.traits().has(hlo::kBitcast);
 }
 
-void add_costs(const hlo::Computation& computation, double times, StepCost& step);
-
-void add_cost(const Instruction& x, double times, StepCost& step) {
-  if (is_free(x)) return;
-  if (x.is(Opcode::while_)) {
-    const auto trips = hlo::LoopCounters(x).trips();
-    return add_costs(x.region(1), times * static_cast<double>(trips.value_or(1)), step);
+// Adds the instructions of a computation of fused ones that runs `times`.
+void add_instructions(const hlo::Computation& computation, double times, StepCost& step) {
+  for (const Instruction* x : computation.instructions()) {
+    if (is_free_on_cpu(*x)) continue;
+    if (x->is(Opcode::while_)) {
+      const auto trips = hlo::LoopCounters(*x).trips();
+      add_instructions(x->region(1), times * static_cast<double>(trips.value_or(1)), step);
+    } else if (x->is(Opcode::if_) || x->is(Opcode::case_)) {
+      add_instructions(x->region(0), times, step);
+    } else if (!x->is(Opcode::all_reduce)) {
+      OpCost cost = op_cost(*x, hlo::cost_of(*x));
+      cost.name = name_of(*x);
+      cost.array_bytes = hlo::cost_of(*x).bytes();
+      cost.times = times;
+      step.ops.push_back(std::move(cost));
+    }
   }
-  if (x.is(Opcode::if_) || x.is(Opcode::case_)) return add_costs(x.region(0), times, step);
-  if (x.is(Opcode::all_reduce)) {
-    for (const TensorType& type : x.results())
-      step.all_reduce_bytes += times * hlo::array_bytes(type);
-    return;
-  }
-  const OpCost cost = op_cost(x, name_of(x));
-  for (double i = 0; i < times; ++i) step.ops.push_back(cost);
-}
-
-void add_costs(const hlo::Computation& computation, double times, StepCost& step) {
-  for (const Instruction* x : computation.instructions()) add_cost(*x, times, step);
 }
 
 }  // namespace
 
-StepCost cost_of(const hlo::Module& program) {
+StepCost cost_of(const hlo::Module& program, std::span<const Instruction* const> recomputed) {
+  StepCost step;
+  add_kernels(program.entry(), 1, recomputed, step);
+  return step;
+}
+
+StepCost step_of(const hlo::Module& program, const runtime::TpuGeneration& generation) {
+  const auto optimized = hlo::tpu_program(program);
+  const hlo::StepMemory memory = runtime::tpu_memory(*optimized, runtime::core_memory(generation));
+  StepCost step = cost_of(*optimized, memory.recomputed);
+  step.resident_bytes = memory.total();
+  return step;
+}
+
+StepCost cpu_cost_of(const hlo::Module& program) {
   const auto optimized = program.clone();
   hlo::optimize(*optimized);
   hlo::FusionPass().run(*optimized);
   StepCost step;
-  add_costs(optimized->entry(), 1, step);
+  add_instructions(optimized->entry(), 1, step);
   return step;
 }
 

@@ -32,7 +32,8 @@ void add_mlperf(std::vector<PublishedStep>& steps, const std::string& name, cons
 StepCost product_cost() {
   const int64_t m = int64_t{32} * 1024 / 4;
   const int64_t n = 32768 / 2;
-  return {.ops = {{.name = "product", .matrix_cycles = product_cycles(m, 8192, n)}}};
+  return {.ops = {{.name = "product",
+                   .product = hlo::ProductSize{.rows = m, .inner = 8192, .columns = n}}}};
 }
 
 // The first half of an all-reduce.

@@ -9,22 +9,33 @@
 namespace systole::profile {
 namespace {
 
-constexpr int64_t kLanes = 128;
 constexpr int64_t kSublanes = 8;
 
 int64_t blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-PredictedOp time_of(const OpCost& cost, const TpuGeneration& core,
+// Returns what the memory beside the chip gives and takes.
+double bytes_off_chip(const OpCost& cost, const TpuCalibration& calibration) {
+  double bytes = cost.memory_bytes;
+  for (const double array : cost.arrays) {
+    if (array < calibration.kept_on_chip) bytes -= array;
+  }
+  return bytes;
+}
+
+PredictedOp time_of(const OpCost& cost, const runtime::TpuGeneration& core,
                     const TpuCalibration& calibration) {
-  const double matrix =
-      cost.matrix_cycles / (core.clock_hz * core.matrix_units * calibration.matrix_share);
-  const double vector = cost.vector_ops / core.vector_ops_per_second;
-  const double memory = cost.memory_bytes / (core.hbm_bytes_per_second * calibration.memory_share);
+  const double matrix = cost.matrix_cycles(core.matrix_size) /
+                        (core.clock_hz * core.matrix_units * calibration.matrix_share);
+  const double vector = cost.vector_ops / core.vector_ops_per_second();
+  const double bytes = bytes_off_chip(cost, calibration);
+  double memory = bytes / (core.hbm_bytes_per_second * calibration.memory_share);
+  if (cost.only_writes && calibration.fill_bytes_per_cycle > 0)
+    memory = std::max(memory, bytes / (calibration.fill_bytes_per_cycle * core.clock_hz));
   PredictedOp time{.cost = cost, .seconds = std::max({matrix, vector, memory})};
-  time.limit = time.seconds < calibration.op_seconds ? "overhead"
-               : time.seconds == matrix              ? "matrix unit"
-               : time.seconds == vector              ? "vector unit"
-                                                     : "memory";
+  time.limit = time.seconds * core.clock_hz < calibration.op_cycles ? "overhead"
+               : time.seconds == matrix                             ? "matrix unit"
+               : time.seconds == vector                             ? "vector unit"
+                                                                    : "memory";
   return time;
 }
 
@@ -32,23 +43,31 @@ std::string milliseconds(double seconds) { return fmt::format("{:9.3f} ms", 1e3 
 
 }  // namespace
 
-double product_cycles(int64_t m, int64_t k, int64_t n) {
-  const auto cycles = [&](int64_t rows, int64_t columns) {
-    return static_cast<double>(blocks(rows, kSublanes) * kSublanes) *
-           static_cast<double>(blocks(k, kLanes)) * static_cast<double>(blocks(columns, kLanes));
-  };
-  return std::min(cycles(m, n), cycles(n, m));
+double product_cycles(int64_t m, int64_t k, int64_t n, int64_t matrix_size) {
+  return static_cast<double>(blocks(m, kSublanes) * kSublanes) *
+         static_cast<double>(blocks(k, matrix_size)) * static_cast<double>(blocks(n, matrix_size));
+}
+
+double OpCost::matrix_cycles(int64_t matrix_size) const {
+  if (!product || product->rows == 0) return 0;
+  const auto& [count, m, k, n, dilation] = *product;
+  double cycles = product_cycles(m, k, n, matrix_size);
+  if (!is_convolution) cycles = std::min(cycles, product_cycles(n, k, m, matrix_size));
+  // Zeros that dilation puts between elements are not multiplied.
+  return static_cast<double>(count) * cycles / static_cast<double>(dilation);
 }
 
 StepPrediction predict_ops(const StepCost& step,
                            const std::function<PredictedOp(const OpCost&)>& time_of,
                            double op_seconds, double step_seconds) {
   StepPrediction p;
+  p.overhead_seconds = step_seconds;
   for (const OpCost& cost : step.ops) {
-    p.ops.push_back(time_of(cost));
-    p.compute_seconds += p.ops.back().seconds;
+    PredictedOp& op = p.ops.emplace_back(time_of(cost));
+    op.seconds *= cost.times;
+    p.compute_seconds += op.seconds;
+    p.overhead_seconds += op_seconds * cost.times;
   }
-  p.overhead_seconds = step_seconds + op_seconds * static_cast<double>(step.ops.size());
   p.memory_bytes = step.resident_bytes;
   return p;
 }
@@ -60,7 +79,7 @@ void StepPrediction::add_up(double peak_flops) {
   double flops = 0;
   for (const PredictedOp& op : ops) {
     seconds_by_limit[op.limit] += op.seconds;
-    flops += op.cost.flops;
+    flops += op.cost.flops * op.cost.times;
   }
   seconds_by_limit["overhead"] += overhead_seconds;
   seconds_by_limit["all-reduce"] = all_reduce_seconds;
@@ -72,19 +91,20 @@ void StepPrediction::add_up(double peak_flops) {
                 })->first;
 }
 
-StepPrediction predict(const StepCost& step, const TpuSystem& system,
-                       const TpuCalibration& calibration) {
-  const TpuGeneration& core = *system.generation;
+StepPrediction predict(const StepCost& step, const TpuSystem& system) {
+  const runtime::TpuGeneration& core = *system.generation;
+  const TpuCalibration calibration = calibration_of(core);
   const double cores = system.cores;
   StepPrediction p = predict_ops(
       step, [&](const OpCost& cost) { return time_of(cost, core, calibration); },
-      calibration.op_seconds, calibration.step_seconds);
+      calibration.op_cycles / core.clock_hz, calibration.step_seconds);
   p.all_reduce_seconds =
-      step.all_reduce_bytes * 2 * (cores - 1) / cores / calibration.all_reduce_bytes_per_second;
+      step.all_reduce_bytes * 2 * (cores - 1) / cores / calibration.all_reduce_bytes_per_second +
+      step.all_reduces * calibration.all_reduce_seconds;
   const double cores_of_host = cores / system.hosts();
   p.infeed_seconds = calibration.infeed_seconds +
                      step.infeed_bytes * cores_of_host / calibration.infeed_bytes_per_second;
-  p.memory_limit = static_cast<double>(core.hbm_bytes) - calibration.reserved_memory;
+  p.memory_limit = static_cast<double>(core.memory_bytes);
   p.add_up(core.peak_flops());
   return p;
 }
@@ -104,6 +124,7 @@ nlohmann::json StepPrediction::to_json(const std::string& system, size_t count) 
     rows.push_back({{"name", op->cost.name},
                     {"seconds", op->seconds},
                     {"limit", op->limit},
+                    {"times", op->cost.times},
                     {"flops", op->cost.flops},
                     {"memory_bytes", op->cost.memory_bytes}});
   }

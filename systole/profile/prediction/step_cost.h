@@ -3,35 +3,45 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "systole/hlo/semantics/cost.h"
 #include "systole/profile/prediction/tpu_system.h"
 
 namespace systole::profile {
 
-// The work of one fused operation on one core.
+// The work of one execution of a kernel, or of a fused operation, on one core.
 struct OpCost {
   std::string name;
-  double matrix_cycles = 0;  // of one matrix unit at its peak, padded to its 8 x 128 x 128
-  double flops = 0;          // useful ones of products and convolutions
-  double vector_ops = 0;     // of the vector unit, with padding
-  double memory_bytes = 0;   // read and written, with padding
-  double array_bytes = 0;    // the same without padding
+  std::optional<hlo::ProductSize> product;  // on the matrix units
+  bool is_convolution = false;              // its positions pass through, in no other orientation
+  double flops = 0;                         // useful ones of products and convolutions
+  double vector_ops = 0;                    // of the vector unit, with padding
+  double memory_bytes = 0;                  // read and written, with padding
+  double array_bytes = 0;                   // the same without padding
+  std::vector<double> arrays = {};          // of memory_bytes, each array's; none: not known
+  bool only_writes = false;                 // reads no array
+  double times = 1;                         // executions in a step
+
+  // Cycles of one matrix unit that holds matrix_size^2 numbers, at its peak.
+  double matrix_cycles(int64_t matrix_size) const;
 };
 
 // The work of one step on one core.
 struct StepCost {
   std::vector<OpCost> ops;
   double all_reduce_bytes = 0;  // what the core gives to sums over all cores
+  double all_reduces = 0;       // such sums: arrays
   double infeed_bytes = 0;      // of the core's part of the batch
   double resident_bytes = 0;    // memory of the core; 0: unknown
 };
 
 struct PredictedOp {
   OpCost cost;
-  double seconds = 0;
-  std::string limit;  // "matrix unit", "vector unit", "memory" or "overhead"
+  double seconds = 0;  // of all executions
+  std::string limit;   // "matrix unit", "vector unit", "memory" or "overhead"
 };
 
 // Where the time of a step goes, in seconds. Transfers from the host overlap with the work of the
@@ -65,21 +75,20 @@ struct StepPrediction {
 };
 
 // Returns a prediction with its ops, their time and overhead, and its memory. `time_of` gives the
-// time of an op; an op costs op_seconds more, a step step_seconds.
+// time of one execution of an op, which costs op_seconds more; a step costs step_seconds.
 StepPrediction predict_ops(const StepCost& step,
                            const std::function<PredictedOp(const OpCost&)>& time_of,
                            double op_seconds, double step_seconds);
 
-// Formulas. A fused operation takes the longest of
+// Formulas. A kernel takes the longest of
 //   matrix_cycles / (clock * matrix_units * matrix_share),
 //   vector_ops / vector_ops_per_second,
-//   memory_bytes / (hbm_bytes_per_second * memory_share),
-// and op_seconds more. A sum over n cores moves 2 (n - 1) / n of its bytes.
-StepPrediction predict(const StepCost& step, const TpuSystem& system,
-                       const TpuCalibration& calibration = {});
+//   memory_bytes / (hbm_bytes_per_second * memory_share), of arrays that are not kept on the chip,
+// and op_cycles more. A sum over n cores moves 2 (n - 1) / n of its bytes.
+StepPrediction predict(const StepCost& step, const TpuSystem& system);
 
-// Cycles of one matrix unit for a product [m, k] x [k, n], in the better of both orientations: 8
-// rows of one operand pass through 128 x 128 numbers of the other in 8 cycles.
-double product_cycles(int64_t m, int64_t k, int64_t n);
+// Cycles of one matrix unit for a product [m, k] x [k, n]: 8 rows of the first operand pass through
+// matrix_size^2 numbers of the other in 8 cycles.
+double product_cycles(int64_t m, int64_t k, int64_t n, int64_t matrix_size = 128);
 
 }  // namespace systole::profile

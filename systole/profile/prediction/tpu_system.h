@@ -1,53 +1,56 @@
-// Cloud TPUs of the second and third generation: what limits a training step on them.
+// Slices of Cloud TPUs, by the names under which they are rented, and what was fitted of their
+// speed.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "systole/runtime/tpu_generation.h"
 
 namespace systole::profile {
 
-// One core. Sources: Google's Cloud TPU documentation (cores, memory, peak); Norrie et al.,
-// "Google's training chips revealed: TPUv2 and TPUv3", Hot Chips 2020 (clock, matrix units, vector
-// unit).
-struct TpuGeneration {
-  std::string_view name;  // "v2"
-  int matrix_units = 1;   // each multiplies 128 x 128 numbers a cycle
-  double clock_hz = 0;
-  double hbm_bytes_per_second = 0;  // a core's half of the chip's
-  int64_t hbm_bytes = 0;            // a core's half
-  double vector_ops_per_second = 0;
-
-  // 2 for a multiply-add.
-  double peak_flops() const { return 2.0 * 128 * 128 * matrix_units * clock_hz; }
-};
-
-// A TPU as Cloud names it: "v2-8" is the second generation with 8 cores.
+// "v2-8" is the second generation with 8 cores on 4 chips.
 struct TpuSystem {
   std::string name;
-  const TpuGeneration* generation = nullptr;
-  int cores = 0;
+  const runtime::TpuGeneration* generation = nullptr;
+  int chips = 0;
+  int cores = 0;  // devices that a program sees: cores of v2, v3 and 7x, chips of the others
+  int axes = 2;   // of the torus
 
-  // A host has four chips.
-  int hosts() const { return cores < 8 ? 1 : cores / 8; }
+  int hosts() const { return chips / generation->chips_per_host; }
+  // US dollars; 0: not published.
+  double price_per_hour() const { return generation->price_per_chip_hour * chips; }
 };
 
-// Errors: INVALID_ARGUMENT unless `name` is v2-N with N = 8, 32, 128, 256, 512 or v3-N with also
-// N = 1024 and 2048.
+// Maps v2-8 ... v2-512, v3-8 ... v3-2048, v4-8, v5e-4, v5p-8, v6e-8, tpu7x-8 and so on. The number
+// counts what that of Google's name counts: cores of v2, v3, v4, v5p and tpu7x, chips of v5e and
+// v6e. Errors: INVALID_ARGUMENT with the names of the generation, also for a number that does not
+// divide into hosts.
 TpuSystem tpu_system(std::string_view name);
 
-// The share of the machine's limits that programs reach, and times that are no arithmetic. All are
-// fitted once, to the training half of the measured networks (dense_net.h), and hold for all
-// programs and both generations.
+// "v2-8", "v3-8"..., one of each generation.
+std::vector<std::string_view> examples_of_tpu_systems();
+
+// The share of a machine's limits that programs reach, and times that are no arithmetic. The first
+// five are fitted to the cycles that Google's compiler estimates (tests/libtpu), of all
+// generations. The others are fitted to the training half of the measured networks (dense_net.h),
+// of v2.
 struct TpuCalibration {
-  double matrix_share = 0.903;              // of the peak of the matrix unit
-  double memory_share = 0.676;              // of the bandwidth of the memory
-  double op_seconds = 4.87e-6;              // from the end of one fused op to the start of the next
-  double step_seconds = 470e-6;             // of a step in a loop on the device, without its ops
-  double infeed_seconds = 2.40e-3;          // of a step's transfer from the host, without its bytes
-  double infeed_bytes_per_second = 2.91e9;  // of a host
-  double all_reduce_bytes_per_second = 32.7e9;  // of a core, in and out together
-  double reserved_memory = 1.3e9;               // bytes of a core that programs do not get
+  double matrix_share = 0.93;        // of the peak of the matrix units
+  double memory_share = 0.80;        // of the bandwidth of the memory
+  double op_cycles = 500;            // from the end of one kernel to the start of the next
+  double kept_on_chip = 0;           // bytes: smaller arrays stay there, or come while others work
+  double fill_bytes_per_cycle = 0;   // of a kernel that reads nothing; 0: as of others
+  double step_seconds = 385e-6;      // of a step in a loop on the device, without its ops
+  double infeed_seconds = 2.317e-3;  // of a step's transfer from the host without its bytes
+  double infeed_bytes_per_second = 2.91e9;      // of a host
+  double all_reduce_bytes_per_second = 29.2e9;  // of a core, in and out together
+  double all_reduce_seconds = 13.75e-6;         // of one sum without its bytes
 };
+
+// v3 takes what was measured of v2. Of later generations nobody measured the hosts: they have none
+// of the times of a transfer or a step, and their links carry sums at their rate.
+TpuCalibration calibration_of(const runtime::TpuGeneration& generation);
 
 }  // namespace systole::profile

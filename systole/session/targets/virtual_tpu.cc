@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "systole/base/error.h"
 #include "systole/runtime/registry.h"
+#include "systole/runtime/tpu_generation.h"
 #include "systole/session/targets/targets.h"
 
 namespace systole {
@@ -14,17 +14,9 @@ constexpr std::string_view kForms =
 constexpr int kCoresPerHost = 8;
 constexpr int kMaxCores = 2048;
 
-// Memory of a core, by generation (Cloud TPU's system architecture).
-struct Generation {
-  std::string_view name;
-  int64_t memory_per_core;
-};
-constexpr int64_t kGiB = int64_t{1} << 30;
-constexpr Generation kGenerations[] = {{"v2", 8 * kGiB}, {"v3", 16 * kGiB}};
-
 struct Cores {
   int count = 0;
-  Generation generation;
+  const runtime::TpuGeneration* generation = nullptr;
 };
 
 std::optional<int> parse_count(std::string_view text) {
@@ -38,12 +30,10 @@ std::optional<int> parse_count(std::string_view text) {
 std::optional<Cores> parse_cores(std::string_view type) {
   const auto dash = type.find('-');
   const bool named = dash != std::string_view::npos;
-  const auto* generation =
-      named ? std::ranges::find(kGenerations, type.substr(0, dash), &Generation::name)
-            : std::begin(kGenerations);
+  const std::string_view name = named ? type.substr(0, dash) : "v2";
   const auto count = parse_count(named ? type.substr(dash + 1) : type);
-  if (generation == std::end(kGenerations) || !count) return std::nullopt;
-  return Cores{*count, *generation};
+  if ((name != "v2" && name != "v3") || !count) return std::nullopt;
+  return Cores{*count, runtime::find_tpu_generation(name)};
 }
 
 Target resolve_virtual_tpu(std::string_view target, std::string_view backend) {
@@ -53,12 +43,12 @@ Target resolve_virtual_tpu(std::string_view target, std::string_view backend) {
   if (!cores) {
     throw invalid_argument("Session: target, got '{}', expected {}", target, kForms);
   }
-  const int64_t memory = cores->generation.memory_per_core;
+  const int64_t memory = cores->generation->memory_bytes;
   runtime::Client& client =
       runtime::client(backend.empty() ? "cpu" : backend,
                       {{"cores", int64_t{cores->count}},
                        {"core_memory", memory},
-                       {"core_kind", fmt::format("virtual TPU {}", cores->generation.name)}});
+                       {"core_kind", fmt::format("virtual TPU {}", cores->generation->name)}});
   return {.name = std::string(target),
           .client = &client,
           .environment = {.target = std::string(target),
