@@ -1,5 +1,7 @@
 #include "plugin/async_client.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,6 +25,8 @@ using runtime::ExecuteOptions;
 using runtime::Promise;
 using runtime::Result;
 
+// A launch of at most so many arguments or results allocates no lists.
+constexpr size_t kMaxInline = 4;
 // A program that takes less is not worth another thread.
 constexpr std::chrono::nanoseconds kShort = std::chrono::microseconds(100);
 // A program that has not run yet counts as short if its operations and bytes together are fewer.
@@ -267,15 +271,14 @@ class Launch {
 
   // Runs the program and stores its results. Errors, thrown: those of Executable::execute().
   Event run() const {
-    std::vector<Argument> arguments;
-    arguments.reserve(arguments_.size());
+    absl::InlinedVector<Argument, kMaxInline> arguments;
     for (const Input& input : arguments_) {
       if (const Event failure = failure_of(input); failure.error() != nullptr) return failure;
       Buffer* const buffer = input.array == nullptr ? nullptr : input.array->inner.get();
       arguments.push_back({.buffer = buffer, .host = input.host, .donate = input.donate});
     }
-    std::vector<std::unique_ptr<Buffer>> buffers(results_.size());
-    std::vector<Result> results(results_.size());
+    absl::InlinedVector<std::unique_ptr<Buffer>, kMaxInline> buffers(results_.size());
+    absl::InlinedVector<Result, kMaxInline> results(results_.size());
     for (size_t k = 0; k < results_.size(); ++k) {
       results[k].host = results_[k].host;
       if (results_[k].array != nullptr) results[k].device = &buffers[k];
@@ -324,8 +327,8 @@ class Launch {
   }
 
   std::shared_ptr<LoadedProgram> program_;
-  std::vector<Input> arguments_;
-  std::vector<Output> results_;
+  absl::InlinedVector<Input, kMaxInline> arguments_;
+  absl::InlinedVector<Output, kMaxInline> results_;
   ExecuteOptions options_;
 };
 

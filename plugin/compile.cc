@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plugin/objects.h"
+#include "plugin/partitioning.h"
 #include "plugin/shardings.h"
 #include "systole/base/error.h"
 #include "systole/hlo/ir/placement.h"
@@ -157,7 +158,8 @@ runtime::PartitionedProgram split(const hlo::Module& module, const pjrt_abi::Com
       module, options,
       {.propagate_to_parameters = for_each_value(given.propagate_to_parameters,
                                                  static_cast<size_t>(main.num_parameters())),
-       .propagate_to_results = for_each_value(given.propagate_to_results, main.results().size())});
+       .propagate_to_results = for_each_value(given.propagate_to_results, main.results().size()),
+       .custom_partitioner = custom_partitioner(options.num_partitions)});
 }
 
 std::vector<std::string> encoded(const std::vector<hlo::Sharding>& shardings, int num_devices) {
@@ -199,6 +201,7 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   runtime::PartitionedProgram parts{.options = runtime_options(given->entry(), program->options)};
   if (num_partitions > 1) {
     parts = split(*given, program->options, parts.options);
+    tell_inspected(parts.inspected, num_partitions);
     program->parameter_shardings.set(encoded(parts.parameters, num_partitions));
     program->result_shardings.set(encoded(parts.results, num_partitions));
   }
@@ -215,6 +218,16 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   program->cost.add("flops", static_cast<float>(program->stats.flops));
   program->cost.add("transcendentals", static_cast<float>(program->stats.transcendentals));
   return {std::move(program), std::move(executable)};
+}
+
+std::unique_ptr<runtime::Executable> compile_for_unlike_values(
+    const PJRT_LoadedExecutable& loaded) {
+  const Program& program = *loaded.program;
+  const auto given = read_program(program.code, program.format);
+  runtime::PartitionedProgram parts =
+      split(*given, program.options, runtime_options(given->entry(), program.options));
+  parts.options.replicated_parameters.assign(program.parameters.size(), false);
+  return loaded.client->runtime->compile(*parts.module, parts.options);
 }
 
 PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled) {

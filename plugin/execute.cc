@@ -1,5 +1,8 @@
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <cstring>
+#include <list>
 
 #include "plugin/error.h"
 #include "plugin/functions.h"
@@ -14,6 +17,9 @@ using runtime::Result;
 
 constexpr std::string_view kExecute = "PJRT_LoadedExecutable_Execute";
 
+// A call of at most so many devices, parameters or results allocates no lists.
+constexpr size_t kMaxInline = 4;
+
 // The arguments of one parameter, by device.
 class Column {
  public:
@@ -25,7 +31,7 @@ class Column {
     array_ = array_of(*buffers_[0]);
   }
 
-  const std::vector<PJRT_Buffer*>& buffers() const { return buffers_; }
+  std::span<PJRT_Buffer* const> buffers() const { return buffers_; }
   // The array of the first buffer.
   const std::shared_ptr<runtime::Buffer>& array() const { return array_; }
 
@@ -36,6 +42,16 @@ class Column {
       if (r > 0 && array_of(*buffers_[r]) != array_) return false;
     }
     return true;
+  }
+
+  // Whether the buffers are slices of one array that are not all the same. Waits for the array.
+  bool has_unlike_slices() const {
+    if (!is_stacked()) return false;
+    const Tensor first = elements_of(*buffers_[0]);
+    const auto size = static_cast<size_t>(first.byte_size());
+    return size > 0 && std::ranges::any_of(buffers_, [&](const PJRT_Buffer* buffer) {
+             return std::memcmp(elements_of(*buffer).raw(), first.raw(), size) != 0;
+           });
   }
 
   // Returns whether only these buffers hold their array.
@@ -63,7 +79,7 @@ class Column {
   }
 
  private:
-  std::vector<PJRT_Buffer*> buffers_;
+  absl::InlinedVector<PJRT_Buffer*, kMaxInline> buffers_;
   std::shared_ptr<runtime::Buffer> array_;
 };
 
@@ -138,16 +154,31 @@ std::shared_ptr<runtime::Executable> executable_of(const PJRT_LoadedExecutable& 
   throw failed_precondition("{}: '{}' was deleted", kExecute, loaded.program->name);
 }
 
+// The same program for arguments that differ between devices although their shardings say that they
+// do not. It is compiled when it is first called.
+std::shared_ptr<runtime::Executable> executable_for_unlike_values(PJRT_LoadedExecutable& loaded) {
+  {
+    const systole::MutexLock lock(loaded.mutex);
+    if (loaded.for_unlike_values != nullptr) return loaded.for_unlike_values;
+  }
+  std::shared_ptr<runtime::Executable> compiled = compile_for_unlike_values(loaded);
+  const systole::MutexLock lock(loaded.mutex);
+  if (loaded.executable != nullptr) loaded.for_unlike_values = compiled;
+  return compiled;
+}
+
 // One call of a program: its arguments, and where its results go.
 class Call {
  public:
   explicit Call(const PJRT_LoadedExecutable_Execute_Args& args)
       : args_(args),
         program_(*args.executable->program),
-        shared_(executable_of(*args.executable)),
-        executable_(*shared_),
+        executable_(executable_of(*args.executable)),
         options_(read_options(args.options)) {
     check_call(args_);
+    columns_.reserve(args_.num_args);
+    for (size_t p = 0; p < args_.num_args; ++p) columns_.emplace_back(args_, p);
+    if (values_differ()) executable_ = executable_for_unlike_values(*args.executable);
     bind_arguments();
     arrays_.resize(program_.results.size());
     new_buffers_.resize(program_.results.size());
@@ -160,7 +191,7 @@ class Call {
   }
 
   void run() {
-    done_ = executable_.execute(arguments_, results_);
+    done_ = executable_->execute(arguments_, results_);
     for (size_t k = 0; k < arrays_.size(); ++k) {
       if (arrays_[k] == nullptr) arrays_[k] = std::move(new_buffers_[k]);
     }
@@ -169,9 +200,10 @@ class Call {
 
   // Gives all results and events, or none on an error.
   void give_results() const {
-    const std::span<const TensorType> types = executable_.result_types();
-    std::vector<std::unique_ptr<PJRT_Buffer>> buffers;  // by device, then by result
-    std::vector<std::unique_ptr<PJRT_Event>> events;
+    const std::span<const TensorType> types = executable_->result_types();
+    // By device, then by result.
+    absl::InlinedVector<std::unique_ptr<PJRT_Buffer>, kMaxInline> buffers;
+    absl::InlinedVector<std::unique_ptr<PJRT_Event>, kMaxInline> events;
     buffers.reserve(args_.num_devices * arrays_.size());
     events.reserve(args_.num_devices);
     for (size_t d = 0; d < args_.num_devices; ++d) {
@@ -200,14 +232,23 @@ class Call {
     return std::ranges::find(kept, static_cast<int64_t>(parameter)) == kept.end();
   }
 
+  // A program takes a parameter that its sharding gives to all devices once. A caller that computes
+  // it on each device, and says that they are the same, may be wrong.
+  bool values_differ() const {
+    if (program_.options.num_partitions == 1) return false;
+    for (size_t p = 0; p < columns_.size(); ++p) {
+      const bool once = executable_->parameter_types()[p] == program_.parameters[p];
+      if (once && columns_[p].has_unlike_slices()) return true;
+    }
+    return false;
+  }
+
   void bind_arguments() {
     const size_t count = args_.num_args;
-    columns_.reserve(count);
-    copies_.reserve(count);
     arguments_.reserve(count);
     for (size_t p = 0; p < count; ++p) {
-      const Column& column = columns_.emplace_back(args_, p);
-      const TensorType& type = executable_.parameter_types()[p];
+      const Column& column = columns_[p];
+      const TensorType& type = executable_->parameter_types()[p];
       // A program of several devices takes the parts of all as one array, or one value for all.
       const bool in_place =
           type == program_.parameters[p] ? column.buffers()[0]->slice < 0 : column.is_stacked();
@@ -235,15 +276,15 @@ class Call {
 
   const PJRT_LoadedExecutable_Execute_Args& args_;
   const Program& program_;
-  std::shared_ptr<runtime::Executable> shared_;  // another thread may delete the program
-  runtime::Executable& executable_;
+  std::shared_ptr<runtime::Executable> executable_;  // another thread may delete the program
   PJRT_ExecuteOptions options_;
-  std::vector<Column> columns_;  // by parameter
-  std::vector<Tensor> copies_;   // of arguments that are in several arrays
-  std::vector<Argument> arguments_;
-  std::vector<Result> results_;
-  std::vector<std::unique_ptr<runtime::Buffer>> new_buffers_;  // by result; null: in place
-  std::vector<std::shared_ptr<runtime::Buffer>> arrays_;       // by result
+  absl::InlinedVector<Column, kMaxInline> columns_;  // by parameter
+  std::list<Tensor> copies_;                         // of arguments that are in several arrays
+  absl::InlinedVector<Argument, kMaxInline> arguments_;
+  absl::InlinedVector<Result, kMaxInline> results_;
+  // By result; null: in place.
+  absl::InlinedVector<std::unique_ptr<runtime::Buffer>, kMaxInline> new_buffers_;
+  absl::InlinedVector<std::shared_ptr<runtime::Buffer>, kMaxInline> arrays_;  // by result
   runtime::Event done_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "plugin/error.h"
+#include "plugin/ffi.h"
 #include "plugin/objects.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the API's names
@@ -115,7 +116,7 @@ PJRT_Error* memory_description_kind(PJRT_MemoryDescription_Kind_Args* args) {
 constinit PJRT_MemoryDescriptions_Extension memories_extension = {
     .base = {.struct_size = PJRT_MemoryDescriptions_Extension_STRUCT_SIZE,
              .type = PJRT_Extension_Type_MemoryDescriptions,
-             .next = nullptr},
+             .next = &ffi_extension.base},
     .of_device = memory_descriptions,
     .kind = memory_description_kind};
 

@@ -38,9 +38,10 @@ PJRT_Error* loaded_executable_addressable_device_logical_ids(
 
 PJRT_Error* loaded_executable_delete(PJRT_LoadedExecutable_Delete_Args* args) {
   return run("PJRT_LoadedExecutable_Delete", args, [](PJRT_LoadedExecutable_Delete_Args& a) {
-    std::shared_ptr<runtime::Executable> last;  // destroyed without the lock
+    std::shared_ptr<runtime::Executable> last[2];  // destroyed without the lock
     const systole::MutexLock lock(a.executable->mutex);
-    last.swap(a.executable->executable);
+    last[0].swap(a.executable->executable);
+    last[1].swap(a.executable->for_unlike_values);
   });
 }
 

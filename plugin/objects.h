@@ -188,6 +188,8 @@ struct PJRT_LoadedExecutable {
   mutable systole::Mutex mutex;
   // Null once it is deleted; guarded by mutex. An execution keeps it alive.
   std::shared_ptr<systole::runtime::Executable> executable SYSTOLE_GUARDED_BY(mutex);
+  // The same, with every parameter on each device. Null until a call needs it.
+  std::shared_ptr<systole::runtime::Executable> for_unlike_values SYSTOLE_GUARDED_BY(mutex);
 };
 
 // An array on one device: a buffer of the runtime, or the slice of one device of an array that the
@@ -255,6 +257,9 @@ struct Compiled {
 Compiled compile(runtime::Client& client, std::string_view code, std::string_view format,
                  std::string_view options);
 PJRT_LoadedExecutable* load(PJRT_Client* client, Compiled compiled);
+// Compiles a program again, so that each device has a value of its own of every parameter. Errors:
+// as above.
+std::unique_ptr<runtime::Executable> compile_for_unlike_values(const PJRT_LoadedExecutable& loaded);
 // Returns whether the program has no device of its own: each execution names one.
 inline bool is_portable(const PJRT_LoadedExecutable& loaded) {
   return loaded.program->options.portable && loaded.devices.size() == 1;

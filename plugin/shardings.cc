@@ -1,5 +1,6 @@
 #include "plugin/shardings.h"
 
+#include <algorithm>
 #include <map>
 
 #include "plugin/error.h"
@@ -18,6 +19,20 @@ void Shardings::set(std::vector<std::string> texts) {
   }
 }
 
+namespace {
+
+// The sharding of an axis that has an element for each term of the sum, in the mesh's order.
+hlo::Sharding sharding_of_terms(const hlo::Sharding& sharding) {
+  hlo::Sharding result{.mesh = sharding.mesh, .dims = {{.axes = sharding.unreduced}}};
+  std::ranges::sort(result.dims[0].axes, {}, [&](const hlo::AxisRef& axis) {
+    const auto place = std::ranges::find(sharding.mesh.axes, axis.name, &hlo::MeshAxis::name);
+    return std::pair(place - sharding.mesh.axes.begin(), axis.pre_size);
+  });
+  return result;
+}
+
+}  // namespace
+
 std::string encode_sharding(const hlo::Sharding& sharding, int num_devices) {
   pjrt_abi::OpSharding message;
   if (sharding.mesh.is_maximal()) {
@@ -25,25 +40,21 @@ std::string encode_sharding(const hlo::Sharding& sharding, int num_devices) {
     message.one_device = true;
     return encode(message);
   }
-  std::map<std::vector<int64_t>, std::vector<int64_t>> by_part;
+  // By part, then by term: the devices that have it.
+  std::map<std::vector<int64_t>, std::map<int64_t, std::vector<int64_t>>> devices;
+  const hlo::Sharding terms = sharding_of_terms(sharding);
   for (int64_t device = 0; device < num_devices; ++device) {
-    by_part[sharding.shard_of(device)].push_back(device);
+    devices[sharding.shard_of(device)][terms.shard_of(device)[0]].push_back(device);
   }
-  for (const auto& [part, devices] : by_part) {
-    message.devices.insert(message.devices.end(), devices.begin(), devices.end());
+  message.terms = terms.num_shards(0);
+  for (const auto& [part, by_term] : devices) {
+    for (size_t copy = 0; copy < by_term.begin()->second.size(); ++copy) {
+      for (const auto& [term, copies] : by_term) message.devices.push_back(copies[copy]);
+    }
   }
   for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
     message.tiles.push_back(sharding.num_shards(static_cast<int>(dim)));
   }
-  // XLA's message has no place for copies of terms.
-  int64_t parts = 1;
-  for (const int64_t tile : message.tiles) parts *= tile;
-  int64_t terms = 1;
-  for (const hlo::AxisRef& axis : sharding.unreduced) {
-    const hlo::MeshAxis* const whole = sharding.mesh.find(axis.name);
-    terms *= axis.size > 0 ? axis.size : (whole == nullptr ? 1 : whole->size);
-  }
-  message.unreduced = terms > 1 && parts * terms == num_devices;
   return encode(message);
 }
 

@@ -4,7 +4,7 @@
 Writes changes (mutants) into copies of the plugin's sources, each switched on by SYSTOLE_MUTANT=number, and links them once. Each check runs
 once without a mutant, noting which changes it reaches; a mutant then runs the checks that reach it. It is found if one of them fails.
 
-usage: tools/mutants.py [--build build/release] [--count 100] [--seed 1] [--only N] [--report FILE]
+usage: tools/mutants.py [--build build/release] [--count 100] [--seed 1] [--only N] [--jobs N] [--report FILE]
 """
 
 import argparse
@@ -19,6 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 HEADER = """#pragma once
 #include <fcntl.h>
@@ -67,15 +68,14 @@ RULES = [
 # Lines whose changes no caller can see, and why.
 EQUIVALENT = [
     (r"\.reserve\(", "memory that is reserved changes the speed only"),
-    (r"^\s*(int|bool|size_t|int64_t|std::atomic<\w+>) \w+ = (0|false);", "a default that is always written over"),
-    (r"kFirst|PJRT_\w+_STRUCT_SIZE", "sizes that the compiler checks"),
-    (r"last_\.store|is_short\(\)|kShort|kSmall", "where a short program runs changes the speed only"),
+    (r"PJRT_\w+_STRUCT_SIZE", "sizes that the compiler checks"),
+    (r"last_\.store|is_short\(\)|\bkShort\b|\bkSmall\b", "where a short program runs changes the speed only"),
     (r"forked\(\)|check_not_forked|detach\(\)", "a fork, which callers of the C API must not do: python/tests checks it"),
     (r"thread_id_", "calls of the plugin by functions that its programs call: python/tests checks them"),
-    (r" = nullptr;$", "a pointer to a list of no elements"),
+    (r"\ba\.\w+_indices = nullptr;$", "a pointer to a list of no elements"),
     (r"systole_version", "a name that only our own tools read"),
     (r"owned\.empty\(\)\) delete", "memory that is never freed"),
-    (r"name_thread|\.clear\(\);$", "the name of a thread; an object that is empty already"),
+    (r"name_thread|\b(pointers|sizes)_\.clear\(\);$", "the name of a thread; lists that are empty already"),
     (r"bad_alloc|out_of_memory", "reached without memory only: plugin_test checks it"),
     (r"queue == nullptr|register_reference_backend|Queues|queues_", "reached at the end of the process only"),
 ]
@@ -206,15 +206,14 @@ class Checks:
     def __init__(self, systole: pathlib.Path, library: Library) -> None:
         self.systole = systole
         self.library = library
-        self.reached = (library.folder / "reached").resolve()
         listing = subprocess.run([systole, "conform", "--list"], capture_output=True, text=True, check=True).stdout
         self.names = [line for line in listing.splitlines() if not line.startswith(" ")]
 
-    def failures(self, names: list[str], mutant: int, reached: bool = False) -> list[str]:
+    def failures(self, names: list[str], mutant: int, reached: pathlib.Path | None = None) -> list[str]:
         """Runs the checks of these names; returns those that do not pass, and the ones that are absent as well."""
         environment = {**os.environ, "SYSTOLE_MUTANT": str(mutant), "SYSTOLE_CACHE_DIR": ""}
-        if reached:
-            environment["SYSTOLE_MUTANTS_REACHED"] = str(self.reached)
+        if reached is not None:
+            environment["SYSTOLE_MUTANTS_REACHED"] = str(reached)
         pattern = "^(" + "|".join(re.sub(r"([^\w ,'])", r"\\\1", name) for name in names) + ")$"
         run = subprocess.run(
             [self.systole, "conform", self.library.path, "--client-options", "cores=2", "--timeout", "20", "--json", "-q", "--filter", pattern],
@@ -228,17 +227,19 @@ class Checks:
             return [f"the plugin cannot be loaded {run.stderr[-200:]}"]
         return [check["check"] for check in checks if check["outcome"] != "pass"]
 
-    def cover(self) -> dict[str, set[int]]:
+    def cover(self, pool: concurrent.futures.Executor) -> dict[str, set[int]]:
         """Runs each check alone; returns the mutants that each of those that pass reaches."""
-        covered: dict[str, set[int]] = {}
-        for name in self.names:
-            self.reached.write_bytes(bytes(SIZE))
-            if self.failures([name], -1, reached=True):
+        reached = dict(zip(self.names, pool.map(self.reached_by, self.names), strict=True))
+        return {name: numbers for name, numbers in reached.items() if numbers is not None}
+
+    def reached_by(self, name: str) -> set[int] | None:
+        with tempfile.NamedTemporaryFile(dir=self.library.folder) as file:
+            file.truncate(SIZE)
+            if self.failures([name], -1, reached=pathlib.Path(file.name).resolve()):
                 print(f"passes not without a mutant: {name}", file=sys.stderr)
-                continue
-            with self.reached.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
-                covered[name] = {m.number for m in self.library.chosen if memory[m.number]}
-        return covered
+                return None
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+                return {m.number for m in self.library.chosen if memory[m.number]}
 
     def find(self, mutant: int, covered: dict[str, set[int]]) -> str:
         """Returns the checks that find a mutant: of those that reach it, the ones that reach the fewest come first."""
@@ -256,22 +257,22 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="how many mutants")
     parser.add_argument("--seed", type=int, default=1, help="chooses them")
     parser.add_argument("--only", type=int, help="one mutant, by number")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many checks run at a time")
     parser.add_argument("--report", type=pathlib.Path, help="write a table to this file")
     parser.add_argument("--systole", type=pathlib.Path, help="the command; default: bin/systole of the build")
     args = parser.parse_args()
     sources = [s for s in sorted(pathlib.Path("plugin").glob("*.cc")) if not s.name.endswith("_test.cc")]
     library = Library(args.build, sources, choose(sources, args.count * 5 // 4, args.seed))
     checks = Checks(args.systole or args.build / "bin/systole", library)
-    covered = checks.cover()
     compiled = [mutant for mutant in library.chosen if mutant.number not in library.refused]
+    tried = [mutant for mutant in compiled[: args.count] if args.only in (None, mutant.number)]
     rows = []
-    for mutant in compiled[: args.count]:
-        if args.only is not None and mutant.number != args.only:
-            continue
-        found = checks.find(mutant.number, covered)
-        rows.append((mutant, found))
-        change = mutant.text.strip().replace("systole_mutant(N)", "MUTANT")
-        print(f"{mutant.number:7} {mutant.path.name}:{mutant.line + 1} {mutant.kind}: {found or 'NOT FOUND: ' + change}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        covered = checks.cover(pool)
+        for mutant, found in zip(tried, pool.map(lambda mutant: checks.find(mutant.number, covered), tried), strict=True):
+            rows.append((mutant, found))
+            change = mutant.text.strip().replace("systole_mutant(N)", "MUTANT")
+            print(f"{mutant.number:7} {mutant.path.name}:{mutant.line + 1} {mutant.kind}: {found or 'NOT FOUND: ' + change}", flush=True)
     print(f"found {sum(1 for _, found in rows if found)} of {len(rows)}")
     if args.report:
         table = "\n".join(f"| {m.path.name}:{m.line + 1} | {m.kind} | {found or '**not found**'} |" for m, found in rows)

@@ -19,11 +19,15 @@ from jax import ffi
 from jax._src import compiler, config, core, debugging, dtypes, mesh
 from jax._src.interpreters import mlir
 from jax._src.sharding_impls import SdyArray, SdyArrayList
+from jaxlib.mlir import ir
 
 from systole_tpu import _ffi
 
 TARGET = "systole_python_callback"
 _INTERNAL = 13
+
+# The module that holds the mesh of a thread: `mesh` in JAX 0.12, `config` before.
+_contexts: Any = mesh if hasattr(mesh, "device_context") else config
 
 _functions: dict[int, Callable[..., Sequence[Any]]] = {}
 
@@ -62,13 +66,13 @@ def _argument(buffer: _ffi.Buffer) -> np.ndarray[Any, Any] | None:
 @contextmanager
 def _no_mesh() -> Iterator[None]:
     """The caller's mesh, of other devices, is not that of the function, which runs in the caller's thread."""
-    abstract = config.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
-    devices = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    abstract = _contexts.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
+    devices = _contexts.device_context.swap_local(mesh.empty_concrete_mesh)
     try:
         yield
     finally:
-        config.abstract_mesh_context_manager.set_local(abstract)
-        config.device_context.set_local(devices)
+        _contexts.abstract_mesh_context_manager.set_local(abstract)
+        _contexts.device_context.set_local(devices)
 
 
 def _call(frame: _ffi.CallFrame) -> None:
@@ -135,9 +139,16 @@ def _emit(
     operands: Sequence[Any],
     result_avals: Sequence[Any],
     has_side_effect: bool,
+    partitioned: bool,
     sharding: Any,
 ) -> tuple[Any, Any]:
-    """Returns the results of a call of the callback, and the token after it."""
+    """Returns the results of a call of the callback, and the token after it.
+
+    Raises:
+        ValueError: each device shall call it, and it has results.
+    """
+    if partitioned and result_avals:
+        raise ValueError("Partitioned callback not supported with return values.")
     checked = _checked(callback, result_avals)
     function = checked if token is None else lambda first, *rest: (first, *checked(*rest))
     if token is not None:
@@ -156,7 +167,9 @@ def _emit(
     ctx.module_context.add_host_callback(registration)
     lower = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)
     call = lower(ctx, *operands, index=np.uint64(registration.number))
-    if sharding is not None:
+    if partitioned:
+        call.attributes["systole.on_parts"] = ir.BoolAttr.get(True)
+    elif sharding is not None:
         mlir.set_sharding(ctx.module_context, call, sharding)
     results = list(call.results)
     return (results[1:], results[0]) if token is not None else (results, None)
@@ -188,7 +201,8 @@ def register(library: _ffi.Library, platform: str) -> None:
         if tuple(ctx.module_context.platforms) != (platform,):
             return original(ctx, callback, token, operands, operand_avals, result_avals, **options)
         side_effect, sharding = options["has_side_effect"], options.get("sharding")
-        results, after = _emit(ctx, callback, token, list(operands), result_avals, side_effect, sharding)
+        on_parts = options.get("partitioned", False)
+        results, after = _emit(ctx, callback, token, list(operands), result_avals, side_effect, on_parts, sharding)
         return results, after, None
 
     emit_python_callback.knows_systole = True  # type: ignore[attr-defined]

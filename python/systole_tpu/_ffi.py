@@ -11,8 +11,10 @@ from typing import Any
 
 _VOID = ctypes.c_void_p
 DATA_TYPES = {
-    1: "bool", 21: "int4", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 22: "uint4", 6: "uint8", 7: "uint16",
-    8: "uint32", 9: "uint64", 10: "float16", 16: "bfloat16", 11: "float32", 12: "float64", 15: "complex64",
+    1: "bool", 26: "int2", 21: "int4", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 27: "uint2", 22: "uint4",
+    6: "uint8", 7: "uint16", 8: "uint32", 9: "uint64", 32: "float4_e2m1fn", 29: "float8_e3m4", 28: "float8_e4m3",
+    23: "float8_e4m3b11fnuz", 20: "float8_e4m3fn", 25: "float8_e4m3fnuz", 19: "float8_e5m2", 24: "float8_e5m2fnuz",
+    33: "float8_e8m0fnu", 10: "float16", 16: "bfloat16", 11: "float32", 12: "float64", 15: "complex64",
     18: "complex128",
 }  # fmt: skip
 TOKEN = 17
@@ -124,8 +126,12 @@ class Bundle(ctypes.Structure):
     _fields_ = tuple((stage, _VOID) for stage in ("instantiate", "prepare", "initialize", "execute"))
 
 
+INSPECTOR = ctypes.CFUNCTYPE(_VOID, _VOID, ctypes.c_size_t, _VOID, ctypes.c_size_t)
+PARTITIONER = ctypes.CFUNCTYPE(_VOID, _VOID, ctypes.c_size_t, ctypes.POINTER(_VOID), ctypes.POINTER(ctypes.c_size_t))
+
+
 class Library:
-    """The functions of libsystole_pjrt.so that register handlers. JAX has loaded the library from the same path."""
+    """Functions of libsystole_pjrt.so that are not in the PJRT C API. JAX has loaded it from the same path."""
 
     def __init__(self, path: str) -> None:
         self._library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
@@ -154,6 +160,14 @@ class Library:
                 text, ctypes.c_size_t(len(text)), ctypes.c_void_p(type_id), ctypes.c_void_p(type_info)
             ),
         )
+
+    def inspect_shardings(self, inspector: Any) -> None:
+        """Sets the INSPECTOR that is told of shardings; it must live as long as the process."""
+        self._library.systole_inspect_shardings(inspector)
+
+    def partition_custom_calls(self, partitioner: Any) -> None:
+        """Sets the PARTITIONER that is asked for programs of parts; it must live as long as the process."""
+        self._library.systole_partition_custom_calls(partitioner)
 
     @staticmethod
     def _check(message: bytes | None) -> None:

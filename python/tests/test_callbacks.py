@@ -33,6 +33,24 @@ def test_types(dtype: Any) -> None:
     np.testing.assert_array_equal(got, x)
 
 
+@pytest.mark.parametrize(
+    "name", ["int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"]
+)
+def test_small_types(name: str) -> None:
+    x = np.arange(24).astype(np.uint8).reshape(2, 3, 4) % (2 if name == "int2" else 4)
+    values = x.astype(jnp.dtype(name))
+    seen: list[Any] = []
+
+    def note(a: Any) -> Any:
+        seen.append(np.asarray(a))
+        return np.asfortranarray(a)
+
+    got = jax.jit(lambda a: jax.pure_callback(note, jax.ShapeDtypeStruct(a.shape, a.dtype), a))(jnp.asarray(values))
+    assert got.dtype == seen[0].dtype == values.dtype
+    for array in (got, seen[0]):
+        np.testing.assert_array_equal(np.asarray(array).astype(np.float32), values.astype(np.float32))
+
+
 @pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
 def test_vmap(method: str) -> None:
     np.testing.assert_allclose(jax.jit(jax.vmap(lambda x: host_sine(x, method)))(X), np.sin(X), rtol=1e-6)

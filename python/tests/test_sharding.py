@@ -13,7 +13,6 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 from jax.experimental import io_callback  # noqa: E402
-from jax.experimental.shard_alike import shard_alike  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
@@ -243,6 +242,35 @@ def test_terms_and_back(explicit: Any) -> None:
         near(jax.sharding.reshard(terms, whole), X)
 
 
+@pytest.mark.parametrize("spec", [P(None, unreduced={"x"}), P(None, unreduced={"y"}), P("x", unreduced={"y"})])
+def test_terms_that_some_devices_share(explicit: Any, spec: P) -> None:
+    values = np.arange(8, dtype=np.float32)
+    terms = jax.jit(lambda a: jax.sharding.reshard(a, spec))(jax.device_put(values, P(None)))
+    assert terms.sharding.spec == spec
+    near(jax.sharding.reshard(terms, P(None)), values)
+
+
+def test_parts_become_terms() -> None:
+    kinds = (jax.sharding.AxisType.Explicit,)
+    with jax.set_mesh(jax.make_mesh((2,), ("x",), kinds, devices=jax.devices()[:2])):
+        parts = jax.device_put(np.arange(4), P("x"))
+        terms = jax.jit(lambda a: a, out_shardings=P(unreduced={"x"}))(parts)
+        for shard, expected in zip(terms.addressable_shards, ([0, 1, 0, 0], [0, 0, 2, 3]), strict=True):
+            np.testing.assert_array_equal(shard.data, expected)
+
+
+def test_callbacks_on_each_device(explicit: Any) -> None:
+    def twice(a: Any) -> Any:
+        return jax.pure_callback(lambda v: 2 * np.asarray(v), jax.ShapeDtypeStruct(a.shape, a.dtype), a)
+
+    for spec in (P("x"), P("x", "y")):
+        a = jax.device_put(X, spec)
+        function = jax.shard_map(twice, in_specs=spec, out_specs=spec)
+        # One op after the other: JAX takes the results of a callback for equal on all devices.
+        near(function(a), 2 * X)
+        near(jax.jit(function)(a), 2 * X)
+
+
 # -- What programs and their results are
 
 
@@ -254,6 +282,7 @@ def test_reversed_axes_stay_split(mesh: Mesh) -> None:
 
 
 def test_groups_are_split_alike(mesh: Mesh) -> None:
+    shard_alike = pytest.importorskip("jax.experimental.shard_alike").shard_alike  # gone in JAX 0.12
     rows = NamedSharding(mesh, P("x"))
     f = jax.jit(lambda a: shard_alike(a, jnp.arange(64.0).reshape(8, 8))[1])
     assert f(jax.device_put(X, rows)).sharding.is_equivalent_to(rows, 2)
@@ -289,3 +318,46 @@ def test_ordered_callbacks_of_sharded_programs(mesh: Mesh) -> None:
     np.testing.assert_allclose(jax.jit(step, in_shardings=rows, out_shardings=rows)(x), np.sin(x), rtol=1e-6)
     jax.effects_barrier()
     assert seen == [28, 29, 30]
+
+
+def test_prints_of_parts(capfd: pytest.CaptureFixture[str]) -> None:
+    mesh = Mesh(np.array(jax.devices()[:2]), ("x",))
+    put = jax.device_put(np.arange(8), NamedSharding(mesh, P("x")))
+
+    @jax.jit
+    def program(a: Any) -> None:
+        jax.debug.print("part {a}", a=a, partitioned=True)
+
+    program(put)
+    jax.effects_barrier()
+    lines = capfd.readouterr().out.split("\n")
+    assert sorted(line for line in lines if line) == ["part [0 1 2 3]", "part [4 5 6 7]"]
+
+
+@pytest.mark.parametrize("spec", [P("x", "y"), P(None, "x"), P(("y", "x"), None), P()])
+def test_inspected_shardings(mesh: Mesh, spec: P) -> None:
+    told: list[Any] = []
+
+    @jax.jit
+    def program(a: Any) -> Any:
+        b = a * 2
+        jax.debug.inspect_array_sharding(b, callback=told.append)
+        return b
+
+    result = program(jax.device_put(X, NamedSharding(mesh, spec)))
+    near(result, 2 * X)
+    assert len(told) == 1
+    assert told[0].is_equivalent_to(NamedSharding(mesh, spec), 2)
+
+
+def test_inspections_that_raise(mesh: Mesh) -> None:
+    def fail(sharding: Any) -> None:
+        raise ValueError("no such sharding")
+
+    @jax.jit
+    def program(a: Any) -> Any:
+        jax.debug.inspect_array_sharding(a, callback=fail)
+        return a
+
+    with pytest.raises(Exception, match="no such sharding"):
+        program(jax.device_put(X, NamedSharding(mesh, P("x"))))

@@ -15,6 +15,8 @@ constexpr uint64_t kReplicateOnLastDimension = 6;
 constexpr uint64_t kLastTileDimensions = 8;  // what the tiles behind those of axes are
 constexpr uint64_t kMaximal = 1;
 constexpr uint64_t kOther = 3;
+// What they are.
+constexpr int64_t kReplicated = 0;
 constexpr int64_t kUnreduced = 6;
 constexpr uint64_t kPacked = 2;  // the wire type
 
@@ -44,14 +46,21 @@ std::string encode(const OpSharding& sharding) {
   std::vector<int64_t> tiles = sharding.tiles;
   int64_t parts = 1;
   for (const int64_t tile : tiles) parts *= tile;
-  if (parts == 1 && !sharding.unreduced) return message;  // type 0, replicated
-  const int64_t copies = static_cast<int64_t>(sharding.devices.size()) / parts;
-  if (copies > 1) tiles.push_back(copies);
+  if (parts == 1 && sharding.terms == 1) return message;  // type 0, replicated
+  const int64_t copies = static_cast<int64_t>(sharding.devices.size()) / parts / sharding.terms;
+  std::vector<int64_t> kinds;
+  const auto add_tiles = [&](int64_t count, int64_t kind) {
+    if (count == 1) return;
+    tiles.push_back(count);
+    kinds.push_back(kind);
+  };
+  add_tiles(copies, kReplicated);
+  add_tiles(sharding.terms, kUnreduced);
   append(message, kType, kOther);
   append(message, kTileDimensions, tiles);
   append(message, kTileDevices, sharding.devices);
-  if (copies > 1 && sharding.unreduced) {
-    append(message, kLastTileDimensions, std::vector<int64_t>{kUnreduced});
+  if (sharding.terms > 1) {
+    append(message, kLastTileDimensions, kinds);
   } else if (copies > 1) {
     append(message, kReplicateOnLastDimension, 1);
   }

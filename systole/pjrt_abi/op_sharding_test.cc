@@ -19,8 +19,10 @@ TEST(OpSharding, IsThatOfProtobuf) {
             message_of({0x08, 3, 0x1A, 2, 2, 1, 0x22, 2, 0, 1}));
   EXPECT_EQ(encode({.tiles = {2}, .devices = {0, 2, 1, 3}}),
             message_of({0x08, 3, 0x1A, 2, 2, 2, 0x22, 4, 0, 2, 1, 3, 0x30, 1}));
-  EXPECT_EQ(encode({.tiles = {1, 1}, .devices = {0, 1}, .unreduced = true}),
+  EXPECT_EQ(encode({.tiles = {1, 1}, .devices = {0, 1}, .terms = 2}),
             message_of({0x08, 3, 0x1A, 3, 1, 1, 2, 0x22, 2, 0, 1, 0x42, 1, 6}));
+  EXPECT_EQ(encode({.tiles = {1}, .devices = {0, 2, 1, 3}, .terms = 2}),
+            message_of({0x08, 3, 0x1A, 3, 1, 2, 2, 0x22, 4, 0, 2, 1, 3, 0x42, 2, 0, 6}));
   EXPECT_EQ(encode({.devices = {5}, .one_device = true}),
             message_of({0x08, 1, 0x1A, 1, 1, 0x22, 1, 5}));
 }

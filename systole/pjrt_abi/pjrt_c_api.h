@@ -54,6 +54,7 @@ enum {
   PJRT_Extension_Type_Profiler = 1,
   PJRT_Extension_Type_Custom_Partitioner = 2,
   PJRT_Extension_Type_Layouts = 4,
+  PJRT_Extension_Type_FFI = 5,
   PJRT_Extension_Type_MemoryDescriptions = 6,
   PJRT_Extension_Type_HostAllocator = 15,
   PJRT_Extension_Type_Shardings = 19

@@ -51,7 +51,8 @@ PartitionedProgram partition_program(const hlo::Module& module, const CompileOpt
   PartitionedProgram program{.module = std::move(split.module),
                              .options = options,
                              .parameters = std::move(split.parameters),
-                             .results = std::move(split.results)};
+                             .results = std::move(split.results),
+                             .inspected = std::move(split.inspected)};
   program.options.num_replicas = static_cast<int>(grid.size());
   program.options.num_partitions = 1;
   program.options.replicated_parameters =

@@ -19,6 +19,7 @@ struct PartitionedProgram {
   // How the whole parameters and results are split, as given or chosen.
   std::vector<hlo::Sharding> parameters;
   std::vector<hlo::Sharding> results;
+  std::vector<hlo::InspectedSharding> inspected;
 };
 
 // Splits the arrays of `module` into options.num_partitions parts, as its shardings say. Errors:

@@ -1,4 +1,4 @@
-"""Runs the tests of the Python package, which run JAX's features on the plugin.
+"""Runs the tests of the Python package that run JAX's features on the plugin.
 
 usage: jax_plugin.py LIBRARY        libsystole_pjrt.so. Exit status: pytest's.
 """
@@ -17,4 +17,7 @@ if __name__ == "__main__":
     os.environ["PYTHONPATH"] = str(ROOT / "python")  # of the processes that tests start
     import pytest
 
-    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", str(ROOT / "python/tests")]))
+    # Those of TensorFlow 1 are python_tests.py's.
+    sys.exit(
+        pytest.main(["-q", "-p", "no:cacheprovider", "--ignore-glob=*/test_tensorflow_*", str(ROOT / "python/tests")])
+    )

@@ -95,7 +95,8 @@ def main() -> int:
         for repository in a.repositories:
             name, _, top = repository.partition("=")
             run_library(name, Path(top).resolve(), a, folder, rows, runs)
-    versions = ", ".join(f"{n} {metadata.version(n)}" for n in ("keras", "optax", "flax", "jax", "jaxlib"))
+    names = [repository.partition("=")[0] for repository in a.repositories]
+    versions = ", ".join(f"{n} {metadata.version(n)}" for n in (*names, "jax", "jaxlib"))
     text = io.StringIO()
     print(f"{TITLE}\n", file=text)
     print(

@@ -331,6 +331,16 @@ void check_tracking_event(const Host& host) {
   host.call<PJRT_AsyncTrackingEvent_Destroy_Args>([&](auto& args) { args.event = told.event; });
 }
 
+// A client of one process is told of no others.
+void check_processes(const Host& host) {
+  const Client client(host);
+  host.call<PJRT_Client_UpdateGlobalProcessInfo_Args>([&](auto& args) {
+    args.client = client.get();
+    args.process_infos = nullptr;
+    args.num_process_infos = 0;
+  });
+}
+
 // -- Topologies.
 
 std::vector<PJRT_DeviceDescription*> descriptions(const Host& host,
@@ -465,6 +475,7 @@ constexpr Check kChecks[] = {
      "PJRT_TopologyDescription_Serialize PJRT_TopologyDescription_Deserialize "
      "PJRT_TopologyDescription_Fingerprint",
      check_topology_copy},
+    {"processes of a client", "PJRT_Client_UpdateGlobalProcessInfo", check_processes},
     {"make a topology", "PJRT_TopologyDescription_Create PJRT_TopologyDescription_Destroy",
      check_own_topology},
     {"bytes of no topology are refused", "PJRT_TopologyDescription_Deserialize",

@@ -27,6 +27,7 @@ using conform::Result;
 struct Options {
   std::string plugin;
   std::vector<std::string> client_options;
+  std::string topology;
   std::string filter;
   std::vector<std::string> programs;
   double timeout = 60;
@@ -34,14 +35,19 @@ struct Options {
   bool json = false;
 };
 
-std::vector<const Check*> checks_of(const std::string& filter) {
+// With a topology, those that need no devices.
+std::vector<std::span<const Check>> families(bool of_topology) {
+  if (of_topology) return {conform::topology_checks()};
+  return {conform::table_checks(),     conform::client_checks(),   conform::buffer_checks(),
+          conform::transfer_checks(),  conform::compile_checks(),  conform::execute_checks(),
+          conform::thread_checks(),    conform::launch_checks(),   conform::pending_checks(),
+          conform::extension_checks(), conform::profiler_checks(), conform::topology_checks()};
+}
+
+std::vector<const Check*> checks_of(const std::string& filter, bool of_topology) {
   std::vector<const Check*> checks;
   const std::regex pattern(filter, std::regex::icase);
-  for (const auto family :
-       {conform::table_checks(), conform::client_checks(), conform::buffer_checks(),
-        conform::transfer_checks(), conform::compile_checks(), conform::execute_checks(),
-        conform::thread_checks(), conform::launch_checks(), conform::pending_checks(),
-        conform::extension_checks(), conform::profiler_checks()}) {
+  for (const auto family : families(of_topology)) {
     for (const Check& check : family) {
       if (std::regex_search(std::string(check.name), pattern) ||
           std::regex_search(std::string(check.functions), pattern))
@@ -60,7 +66,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 conform::Setup setup_of(const Options& options) {
-  conform::Setup setup{.plugin = options.plugin, .options = {}};
+  conform::Setup setup{.plugin = options.plugin, .options = {}, .topology = options.topology};
   if (setup.plugin.empty()) setup.plugin = own_library_path("libsystole_pjrt.so");
   if (!std::filesystem::exists(setup.plugin))
     throw not_found("conform: plugin '{}': no such file", setup.plugin);
@@ -117,7 +123,7 @@ void show_progress(size_t done, size_t count, const Result& result) {
 }
 
 std::vector<Result> run_checks(const Options& options, const conform::Setup& setup) {
-  const std::vector<const Check*> checks = checks_of(options.filter);
+  const std::vector<const Check*> checks = checks_of(options.filter, !options.topology.empty());
   std::vector<Result> results;
   run_isolated(
       checks.size(), {.processes = 1, .time_limit = options.timeout},
@@ -166,7 +172,7 @@ conform::Programs run_programs(const std::string& folder, const conform::Setup& 
 
 void conform_plugin(const Options& options) {
   if (options.list) {
-    for (const Check* check : checks_of(options.filter))
+    for (const Check* check : checks_of(options.filter, !options.topology.empty()))
       fmt::print("{}\n    {}\n", check->name, check->functions);
     return;
   }
@@ -196,6 +202,9 @@ const Command kConformCommand{
           line.option("--client-options", options->client_options,
                       "An option of PJRT_Client_Create: name=value")
               .one_each();
+          line.option("--topology", options->topology,
+                      "Compiles for the topology of this name, and runs no check that needs a "
+                      "device");
           line.option("--filter", options->filter,
                       "Only checks whose name or functions match this regular expression");
           line.option("--programs", options->programs,
@@ -208,7 +217,7 @@ const Command kConformCommand{
           line.flag("--json", options->json, kJsonMeaning);
           line.on_run([options] { conform_plugin(*options); });
         },
-    .examples = {"", "libpjrt.so --client-options cores=8", "libpjrt.so --filter Buffer",
+    .examples = {"", "libpjrt.so --client-options cores=8", "libtpu.so --topology v5e:2x2",
                  "libpjrt.so --programs stablehlo/tests/interpret"},
 };
 

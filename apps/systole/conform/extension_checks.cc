@@ -1,10 +1,11 @@
-// Checks of extensions: layouts, memory descriptions, shardings, memory of the host.
+// Checks of extensions: layouts, memory descriptions, shardings, FFI, memory of the host.
 #include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "apps/systole/conform/host.h"
 #include "systole/pjrt_abi/op_sharding.h"
+#include "systole/runtime/ffi/ffi_c_api.h"
 
 namespace systole::app::conform {
 namespace {
@@ -459,22 +460,30 @@ void check_host_allocator(const Host& host) {
           .preferred_alignment;
   expect(preferred > 0 && (preferred & (preferred - 1)) == 0, "preferred alignment, got {}",
          preferred);
-  for (const size_t alignment : {size_t{1}, size_t{4}, preferred, size_t{4096}}) {
-    void* const memory = host.call_function(functions.allocate, "PJRT_HostAllocator_Allocate",
-                                            [&](auto& args) {
-                                              args.client = client.get();
-                                              args.size = 1000;
-                                              args.alignment = alignment;
-                                            })
-                             .ptr;
-    expect(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % alignment == 0,
-           "memory with an alignment of {}", alignment);
-    std::memset(memory, 1, 1000);
+  const auto allocate = [&](size_t size, size_t alignment) {
+    return host
+        .call_function(functions.allocate, "PJRT_HostAllocator_Allocate",
+                       [&](auto& args) {
+                         args.client = client.get();
+                         args.size = size;
+                         args.alignment = alignment;
+                       })
+        .ptr;
+  };
+  const auto free = [&](void* memory) {
     host.call_function(functions.free, "PJRT_HostAllocator_Free", [&](auto& args) {
       args.client = client.get();
       args.ptr = memory;
     });
+  };
+  for (const size_t alignment : {size_t{1}, size_t{4}, preferred, size_t{4096}}) {
+    void* const memory = allocate(1000, alignment);
+    expect(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % alignment == 0,
+           "memory with an alignment of {}", alignment);
+    std::memset(memory, 1, 1000);
+    free(memory);
   }
+  free(allocate(0, preferred));  // NULL, or memory
   auto args = make<PJRT_HostAllocator_Allocate_Args>();
   args.client = client.get();
   args.size = 16;
@@ -498,6 +507,94 @@ void check_dma(const Host& host) {
   };
   host.call<PJRT_Client_DmaUnmap_Args>(unmap);
   host.refuses<PJRT_Client_DmaUnmap_Args>("memory that is not mapped", unmap);
+}
+
+// -- XLA's FFI.
+
+// y = 2 * x, of any number of f32. Its first call asks for the version with which it was compiled.
+XLA_FFI_Error* twice(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) {
+    auto* const asked = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start);
+    asked->metadata->api_version.major_version = 0;
+    asked->metadata->api_version.minor_version = 1;
+    return nullptr;
+  }
+  const auto& x = *static_cast<const XLA_FFI_Buffer*>(frame->args.args[0]);
+  const auto& y = *static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  int64_t count = 1;
+  for (int64_t d = 0; d < x.rank; ++d) count *= x.dims[d];
+  for (int64_t i = 0; i < count; ++i) {
+    static_cast<float*>(y.data)[i] = 2 * static_cast<const float*>(x.data)[i];
+  }
+  return nullptr;
+}
+
+PJRT_Error* register_handler(const Host& host, std::string_view name, XLA_FFI_Handler* handler) {
+  const auto& functions = host.extension<PJRT_FFI_Extension>(PJRT_Extension_Type_FFI, "FFI");
+  if (functions.register_handler == nullptr) throw Absent{"PJRT_FFI_Register_Handler"};
+  auto args = make<PJRT_FFI_Register_Handler_Args>();
+  args.target_name = name.data();
+  args.target_name_size = name.size();
+  args.handler = reinterpret_cast<void*>(handler);
+  args.platform_name = "";
+  return functions.register_handler(&args);
+}
+
+constexpr std::string_view kTwice = R"(module @twice {
+  func.func public @main(%a: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.custom_call @conform.twice(%a) {api_version = 4 : i32} : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>
+  }
+}
+)";
+
+void check_handlers(const Host& host) {
+  const Client client(host);
+  if (PJRT_Error* const error = register_handler(host, "conform.twice", twice)) {
+    fail("PJRT_FFI_Register_Handler: {}", host.take(error).message);
+  }
+  const Loaded loaded = client.compile(kTwice);
+  const Buffer x = client.put(floats({1, -2, 5}));
+  PJRT_Buffer* const arguments[] = {x.get()};
+  const std::vector<Buffer> results = client.run(loaded, arguments);
+  expect(client.get_floats(results[0].get()) == std::vector<float>({2, -4, 10}),
+         "results of a handler that doubles its argument");
+}
+
+void check_bad_handlers(const Host& host) {
+  PJRT_Error* const none = register_handler(host, "conform.none", nullptr);
+  expect(none != nullptr, "PJRT_FFI_Register_Handler took a handler that is NULL");
+  expect(!host.take(none).message.empty(), "the error about a handler that is NULL has no message");
+}
+
+void check_ffi_types(const Host& host) {
+  const auto& functions = host.extension<PJRT_FFI_Extension>(PJRT_Extension_Type_FFI, "FFI");
+  PJRT_FFI_Type_Info info{};
+  const auto id_of = [&](std::string_view name, int64_t wanted) {
+    return host
+        .call_function(functions.type_register, "PJRT_FFI_Type_Register",
+                       [&](auto& args) {
+                         args.type_name = name.data();
+                         args.type_name_size = name.size();
+                         args.type_id = wanted;
+                         args.type_info = &info;
+                       })
+        .type_id;
+  };
+  const int64_t first = id_of("conform.first", 0);
+  const int64_t second = id_of("conform.second", 0);
+  expect(first != 0 && second != 0 && first != second, "ids of two types, got {} and {}", first,
+         second);
+  expect(id_of("conform.first", 0) == first, "a type that is registered again has another id");
+  expect(id_of("conform.first", first) == first, "a type is registered with its id");
+  auto args = make<PJRT_FFI_Type_Register_Args>();
+  args.type_name = "conform.first";
+  args.type_name_size = std::strlen(args.type_name);
+  args.type_id = second;
+  args.type_info = &info;
+  PJRT_Error* const error = functions.type_register(&args);
+  expect(error != nullptr, "PJRT_FFI_Type_Register took a name with the id of another");
+  host.take(error);
 }
 
 constexpr Check kChecks[] = {
@@ -538,6 +635,10 @@ constexpr Check kChecks[] = {
      check_partitions},
     {"the memory plan of a program of two partitions", "PJRT_Executable_GetCompiledMemoryStats",
      check_memory_of_partitions},
+    {"programs call functions that are registered",
+     "PJRT_FFI_Register_Handler PJRT_LoadedExecutable_Execute", check_handlers},
+    {"functions that are none are refused", "PJRT_FFI_Register_Handler", check_bad_handlers},
+    {"types of the states of functions", "PJRT_FFI_Type_Register", check_ffi_types},
     {"memory of the host that the plugin allocates",
      "PJRT_HostAllocator_GetPreferredAlignment PJRT_HostAllocator_Allocate "
      "PJRT_HostAllocator_Free",

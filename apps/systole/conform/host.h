@@ -93,6 +93,7 @@ struct ClientOption {
 struct Setup {
   std::string plugin;
   std::vector<ClientOption> options;
+  std::string topology;  // of PJRT_TopologyDescription_Create
 };
 
 struct PluginError {
@@ -348,6 +349,7 @@ std::span<const Check> launch_checks();
 std::span<const Check> pending_checks();
 std::span<const Check> extension_checks();
 std::span<const Check> profiler_checks();
+std::span<const Check> topology_checks();
 
 // Returns whether an event is ready, and the error of one that is.
 bool is_ready(const Host& host, const Event& event);

@@ -16,6 +16,9 @@
 //
 // The function has sdy.manual_axes among its attributes. A computation without operands has no
 // first call, one without results no last one.
+//
+// A call without results that has a side effect is made once, with whole arrays. One with the
+// attribute `systole.on_parts = true` is made by each device, with its parts.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +39,12 @@ inline constexpr std::string_view kGspmdAttribute = "mhlo.sharding";
 inline constexpr std::string_view kInShardingsAttribute = "sdy.in_shardings";
 inline constexpr std::string_view kOutShardingsAttribute = "sdy.out_shardings";
 inline constexpr std::string_view kManualAxesAttribute = "sdy.manual_axes";
+inline constexpr std::string_view kOnPartsAttribute = "systole.on_parts";
+// A call InspectSharding(%a) {backend_config = "KEY"} : (T) -> T tells who compiles the program how
+// %a is split.
+inline constexpr std::string_view kInspectSharding = "InspectSharding";
+// A call whose owner tells how its parts are computed: JAX's custom_partitioning.
+inline constexpr std::string_view kCustomPartitioning = "CustomSPMDPartitioning";
 
 inline bool is_placement_target(std::string_view target) {
   constexpr std::array<std::string_view, 10> kTargets = {kShardingTarget,

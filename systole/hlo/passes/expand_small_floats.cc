@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "systole/base/error.h"
 #include "systole/base/small_float.h"
 #include "systole/hlo/ir/placement.h"
 #include "systole/hlo/semantics/small_floats.h"
@@ -222,7 +221,7 @@ class SmallFloatExpander {
     } else if (has_small_floats(x)) {
       return on_codes(x, std::move(operands), b);
     }
-    return copied(x, std::move(operands), b);
+    return copied(x, std::move(operands), b, x.attrs());
   }
 
   std::vector<Value> on_codes(const Instruction& x, std::vector<Value> operands, Builder& b) {
@@ -236,11 +235,9 @@ class SmallFloatExpander {
       return {encode(b, b.convert(value, DType::f32), x.dtype())};
     }
     if (x.is(Opcode::bitcast_convert)) return {bitcast(x, operands[0], b)};
-    if (x.is(Opcode::custom_call) && !is_placement(x)) {
-      throw unimplemented("custom_call @{}: element types, got {}, expected at least 16 bits",
-                          x.attrs<CustomCallAttrs>().call_target_name, small_of(x));
-    }
-    std::vector<Value> values = copied(x, std::move(operands), b);
+    const bool is_call = x.is(Opcode::custom_call) && !is_placement(x);
+    std::vector<Value> values =
+        copied(x, std::move(operands), b, is_call ? Attrs(with_types(x)) : x.attrs());
     for (size_t i = 0; i < values.size() && x.is(Opcode::rng_bit_generator); ++i) {
       if (x.results()[i].dtype != DType::f4e2m1fn) continue;
       values[i] = b.binary(Opcode::and_, values[i], b.splat_like(values[i], 15));
@@ -264,21 +261,26 @@ class SmallFloatExpander {
     return is_small_float(x.dtype()) ? b.convert(value, DType::u8) : value;
   }
 
-  static DType small_of(const Instruction& x) {
-    for (const Value& operand : x.operands()) {
-      if (is_small_float(operand.dtype())) return operand.dtype();
-    }
-    for (const TensorType& result : x.results()) {
-      if (is_small_float(result.dtype)) return result.dtype;
-    }
-    return DType::invalid;
+  // The target gets codes, and is told of what.
+  static CustomCallAttrs with_types(const Instruction& x) {
+    std::string names;
+    const auto add = [&](const TensorType& type) {
+      if (!names.empty()) names += ' ';
+      names += dtype_info(type.dtype).mlir_name;
+    };
+    for (const Value& operand : x.operands()) add(operand.type());
+    for (const TensorType& result : x.results()) add(result);
+    CustomCallAttrs attrs = x.attrs<CustomCallAttrs>();
+    attrs.others.push_back({std::string(kElementTypesAttribute), {"\"" + names + "\""}});
+    return attrs;
   }
 
-  std::vector<Value> copied(const Instruction& x, std::vector<Value> operands, Builder& b) {
+  std::vector<Value> copied(const Instruction& x, std::vector<Value> operands, Builder& b,
+                            Attrs attrs) {
     std::vector<TensorType> results;
     for (const TensorType& type : x.results()) results.push_back(type_of(type));
-    Instruction& copy =
-        *b.computation().insert(x.opcode(), std::move(operands), std::move(results), x.attrs());
+    Instruction& copy = *b.computation().insert(x.opcode(), std::move(operands), std::move(results),
+                                                std::move(attrs));
     copy.set_metadata(x.metadata());
     for (const auto& region : x.regions()) expand(*region, copy.add_region());
     std::vector<Value> values;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "systole/hlo/ir/module.h"
 
@@ -14,8 +15,12 @@ namespace systole::hlo {
 // Returns whether the module has floats below 16 bits, or a product of two types.
 bool has_small_floats(const Module& module);
 
+// A custom call that took or gave them has this attribute: the names of the element types of its
+// operands, then of its results, as before. "f8E5M2 f32 f8E5M2"
+inline constexpr std::string_view kElementTypesAttribute = "systole.element_types";
+
 // Returns the module without them; parameters and results of main that had such a type are ui8. The
-// module must be verified. Errors: UNIMPLEMENTED for custom calls that take or give them.
+// module must be verified.
 std::unique_ptr<Module> expand_small_floats(const Module& module);
 
 }  // namespace systole::hlo

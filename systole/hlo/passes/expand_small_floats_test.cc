@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "systole/base/testing/error_of.h"
 #include "systole/hlo/semantics/evaluator.h"
 #include "systole/hlo/semantics/verifier.h"
 #include "systole/hlo/testing/small_float_programs.h"
@@ -94,13 +93,15 @@ TEST(ExpandSmallFloats, ProductsOfTwoTypes) {
   }
 }
 
-TEST(ExpandSmallFloats, CustomCallsAreRefusedByName) {
+TEST(ExpandSmallFloats, CustomCallsGetCodesAndTheirTypes) {
   const auto module = parse(
       "func.func @main(%a: tensor<2xf8E5M2>) -> tensor<2xf8E5M2> {\n"
       "  %0 = stablehlo.custom_call @mine(%a) : (tensor<2xf8E5M2>) -> tensor<2xf8E5M2>\n"
       "  return %0 : tensor<2xf8E5M2>\n}");
-  EXPECT_THAT(systole::testing::error_of([&] { expand_small_floats(*module); }),
-              ::testing::HasSubstr("UNIMPLEMENTED: custom_call @mine: element types, got f8e5m2"));
+  const auto expanded = expand_small_floats(*module);
+  verify(*expanded);
+  EXPECT_THAT(print(*expanded), ::testing::HasSubstr("systole.element_types = \"f8E5M2 f8E5M2\"} : "
+                                                     "(tensor<2xui8>) -> tensor<2xui8>"));
 }
 
 }  // namespace

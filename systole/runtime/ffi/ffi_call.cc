@@ -1,8 +1,11 @@
 #include "systole/runtime/ffi/ffi_call.h"
 
+#include <algorithm>
 #include <atomic>
+#include <sstream>
 
 #include "systole/base/error.h"
+#include "systole/hlo/passes/expand_small_floats.h"
 #include "systole/runtime/ffi/ffi_registry.h"
 #include "systole/runtime/ffi/ffi_types.h"
 
@@ -13,6 +16,26 @@ namespace {
 int64_t next_run_id() {
   static std::atomic<int64_t> last{0};
   return ++last;
+}
+
+// The element types of the operands and results, which a pass may have replaced by codes.
+std::vector<DType> element_types(const hlo::Instruction& x) {
+  std::vector<DType> types;
+  for (const hlo::Value& operand : x.operands()) types.push_back(operand.dtype());
+  for (const TensorType& result : x.results()) types.push_back(result.dtype);
+  for (const auto& [name, attribute] : x.attrs<hlo::CustomCallAttrs>().others) {
+    if (name != hlo::kElementTypesAttribute) continue;
+    std::string names = attribute.text;
+    std::ranges::replace(names, '"', ' ');
+    std::istringstream words(names);
+    for (DType& type : types) {
+      std::string word;
+      words >> word;
+      const DType told = dtype_from_mlir(word).value_or(type);
+      if (size_of(told) == size_of(type)) type = told;
+    }
+  }
+  return types;
 }
 
 }  // namespace
@@ -27,8 +50,10 @@ FfiCall::FfiCall(const hlo::Instruction& x)
       handler_(*find_ffi_handler(target_)),
       attributes_(x.attrs<hlo::CustomCallAttrs>().settings(), target_),
       num_operands_(static_cast<size_t>(x.num_operands())) {
+  const std::vector<DType> elements = element_types(x);
   const auto add = [&](const TensorType& type) {
-    types_.push_back({ffi_type(type.dtype), {type.shape.dims().begin(), type.shape.dims().end()}});
+    types_.push_back(
+        {ffi_type(elements[types_.size()]), {type.shape.dims().begin(), type.shape.dims().end()}});
   };
   for (const hlo::Value& operand : x.operands()) add(operand.type());
   for (const TensorType& type : x.results()) add(type);

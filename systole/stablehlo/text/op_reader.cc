@@ -224,6 +224,7 @@ class OpReader {
 
   // sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<4x8xf32>
   // sdy.propagation_barrier %0 allowed_direction=NONE : tensor<4x8xf32>
+  // sdy.sharding_group %0 group_id=3 : tensor<4x8xf32>
   void read_placement() {
     const size_t begin = lexer_.position();
     read_operands();
@@ -260,7 +261,7 @@ class OpReader {
     op_.metadata = read_location(lexer_);
   }
 
-  // name=[...], name={...}, name=WORD: shardings of values, axes of a mesh.
+  // name=[...], name={...}, name=WORD, name=2: shardings of values, axes of a mesh, groups.
   void read_shardings(Dictionary named) {
     while (lexer_.peek().is(TokenKind::identifier)) {
       std::string name(lexer_.take().text);
@@ -269,6 +270,8 @@ class OpReader {
         named.entries.push_back({std::move(name), read_body(kShardingPerValue, '[', ']')});
       } else if (lexer_.peek().is('{')) {
         named.entries.push_back({std::move(name), read_body(kManualAxes, '{', '}')});
+      } else if (lexer_.peek().is(TokenKind::integer)) {
+        named.entries.push_back({std::move(name), read_short_attribute(lexer_)});
       } else {
         lexer_.take();
       }

@@ -46,14 +46,15 @@ TEST(TextSharding, Shardy) {
   sdy.mesh @one = <[], device_ids=[0]>
   func.func public @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<2xf32> {
     %0 = stablehlo.custom_call @Sharding(%arg0) {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}p0]>} : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = stablehlo.custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : (tensor<4xf32>) -> tensor<4xf32>
-    %2:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%1, %arg0) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>)
-    %3 = call @xla.sdy.manual_computation_body(%2#0, %2#1) : (tensor<2xf32>, tensor<4xf32>) -> tensor<2xf32>
-    %4 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%3) {sdy.manual_axes = #sdy<manual_axes{"x", "y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<2xf32>) -> tensor<2xf32>
-    %5 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%4) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"y"}>} : (tensor<2xf32>) -> tensor<2xf32>
-    %6 = call @xla.sdy.manual_computation_body_1(%5) : (tensor<2xf32>) -> tensor<2xf32>
-    %7 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%6) {sdy.manual_axes = #sdy<manual_axes{"y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}], replicated={"x"}>]>} : (tensor<2xf32>) -> tensor<2xf32>
-    return %7 : tensor<2xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {sdy.sharding_group = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = stablehlo.custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : (tensor<4xf32>) -> tensor<4xf32>
+    %3:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%2, %arg0) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>)
+    %4 = call @xla.sdy.manual_computation_body(%3#0, %3#1) : (tensor<2xf32>, tensor<4xf32>) -> tensor<2xf32>
+    %5 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%4) {sdy.manual_axes = #sdy<manual_axes{"x", "y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<2xf32>) -> tensor<2xf32>
+    %6 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%5) {sdy.in_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, sdy.manual_axes = #sdy<manual_axes{"y"}>} : (tensor<2xf32>) -> tensor<2xf32>
+    %7 = call @xla.sdy.manual_computation_body_1(%6) : (tensor<2xf32>) -> tensor<2xf32>
+    %8 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%7) {sdy.manual_axes = #sdy<manual_axes{"y"}>, sdy.out_shardings = #sdy.sharding_per_value<[<@mesh, [{}], replicated={"x"}>]>} : (tensor<2xf32>) -> tensor<2xf32>
+    return %8 : tensor<2xf32>
   }
   func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2xf32>, %arg1: tensor<4xf32>) -> tensor<2xf32> attributes {sdy.manual_axes = #sdy<manual_axes{"x", "y"}>} {
     %0 = stablehlo.slice %arg1 [0:2] : (tensor<4xf32>) -> tensor<2xf32>

@@ -8,6 +8,7 @@
 
 #include "systole/base/error.h"
 #include "systole/hlo/ir/placement.h"
+#include "systole/hlo/passes/partition/custom_partition.h"
 #include "systole/hlo/passes/partition/partitioner.h"
 #include "systole/hlo/passes/partition/rules.h"
 
@@ -56,9 +57,29 @@ std::vector<Value> write_shape_change(Partitioner& p, Instruction& x) {
   return results;
 }
 
+// Each device calls the target on its part of the operands.
+std::vector<Value> write_on_parts(Partitioner& p, Instruction& x) {
+  std::vector<Value> operands;
+  for (const Value& operand : x.operands()) {
+    Layout layout = p.layout_of(operand);
+    layout.unreduced.clear();
+    operands.push_back(p.at(operand, layout));
+  }
+  p.b().op(x.opcode(), std::move(operands), x.attrs(), {});
+  return {};
+}
+
+std::vector<Value> write_inspection(Partitioner& p, Instruction& x) {
+  p.inspect(x);
+  return {p.at(x.operand(0), p.layout_of(x.result()))};
+}
+
 // The first device calls a target with a side effect, and tells the others the results.
 std::vector<Value> write_custom_call(Partitioner& p, Instruction& x) {
   if (!x.attrs<CustomCallAttrs>().has_side_effect || p.is_manual(x)) return p.write_by_factors(x);
+  if (x.num_results() == 0 && attribute_text(x, kOnPartsAttribute) == "true") {
+    return write_on_parts(p, x);
+  }
   Builder& b = p.b();
   std::vector<Value> operands;
   for (const Value& operand : x.operands()) operands.push_back(p.whole(operand));
@@ -96,8 +117,8 @@ class RuleText {
   explicit RuleText(std::string_view text) : text_(text), left_(text) {}
 
   // Returns the factors that operands have and all results: a device may call the target for a part
-  // of them.
-  ShardingRule read(const Instruction& x) {
+  // of them. If the target tells how its parts are computed, all that need not be whole.
+  ShardingRule read(const Instruction& x, bool tells_parts) {
     expect("#sdy.op_sharding_rule<");
     const std::vector<Axes> operands = read_tensors();
     expect("->");
@@ -108,17 +129,19 @@ class RuleText {
     check_rank(operands, rule.operands);
     check_rank(results, rule.results);
     for (const auto& [name, size] : sizes_) {
-      const bool passes = !whole.contains(name) && has(operands, name, 1) &&
-                          has(results, name, results.size()) && !results.empty();
+      const bool in_all =
+          has(operands, name, 1) && has(results, name, results.size()) && !results.empty();
+      const bool passes = tells_parts ? !whole.contains(name) || reduced_.contains(name)
+                                      : !whole.contains(name) && in_all;
       if (!passes) continue;
       places_[name] = static_cast<int>(rule.factors.size());
-      rule.factors.push_back({size});
+      rule.factors.push_back({size, !in_all});
     }
     for (size_t i = 0; i < operands.size(); ++i) {
-      place(operands[i], x.operand(static_cast<int>(i)).shape(), rule.operands[i]);
+      place(operands[i], x.operand(static_cast<int>(i)).shape(), tells_parts, rule.operands[i]);
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      place(results[i], x.results()[i].shape, rule.results[i]);
+      place(results[i], x.results()[i].shape, tells_parts, rule.results[i]);
     }
     return rule;
   }
@@ -202,11 +225,16 @@ class RuleText {
     while (!accept(">")) {
       if (accept(",")) continue;
       if (accept("custom")) continue;
-      const bool known = accept("reduction") || accept("need_replication") ||
-                         accept("permutation") || accept("blocked_propagation");
+      const bool reduces = accept("reduction");
+      const bool known = reduces || accept("need_replication") || accept("permutation") ||
+                         accept("blocked_propagation");
       if (!known) throw malformed(fmt::format("a kind of factors before '{}'", left_));
       expect("=");
-      read_list("{", "}", [&] { names.insert(read_name()); });
+      read_list("{", "}", [&] {
+        const std::string name = read_name();
+        names.insert(name);
+        if (reduces) reduced_.insert(name);
+      });
     }
     return names;
   }
@@ -227,7 +255,7 @@ class RuleText {
   }
 
   // An axis of which some factor must be whole is whole behind it.
-  void place(const Axes& axes, const Shape& shape, TensorFactors& factors) const {
+  void place(const Axes& axes, const Shape& shape, bool tells_parts, TensorFactors& factors) const {
     for (size_t d = 0; d < axes.size(); ++d) {
       int64_t product = 1;
       bool splits = true;
@@ -247,7 +275,7 @@ class RuleText {
         throw malformed("the sizes of axes");
       }
       // The factors of an axis multiply to its size.
-      if (factors[d].size() != axes[d].size()) factors[d].clear();
+      if (!tells_parts && factors[d].size() != axes[d].size()) factors[d].clear();
     }
   }
 
@@ -255,6 +283,7 @@ class RuleText {
   std::string_view left_;
   std::map<std::string, int64_t, std::less<>> sizes_;
   std::map<std::string, int, std::less<>> places_;  // in the rule
+  std::set<std::string, std::less<>> reduced_;
 };
 
 }  // namespace
@@ -287,10 +316,15 @@ ShardingRule shard_custom_call(const Instruction& x) {
   } else if (is_placement(x)) {
     rule = shard_collective(x);
     if (target == kConstraint) rule.write = write_constraint;
+  } else if (target == kInspectSharding && x.num_operands() == 1 && x.num_results() == 1 &&
+             x.operand(0).type() == x.type()) {
+    rule = shard_collective(x);
+    rule.write = write_inspection;
   } else {
     const std::string_view text = attribute_text(x, "sdy.sharding_rule");
-    if (!text.empty()) rule = RuleText(text).read(x);
-    rule.write = write_custom_call;
+    const bool is_custom = target == kCustomPartitioning;
+    if (!text.empty()) rule = RuleText(text).read(x, is_custom);
+    rule.write = is_custom ? write_custom_partition : write_custom_call;
   }
   return rule;
 }

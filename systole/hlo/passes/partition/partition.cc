@@ -45,8 +45,9 @@ PartitionedModule partition(const Module& module, int num_partitions,
   written.attributes = module.attributes;
   Computation& main = written.add_function("main");
   main.attributes() = program.main().attributes();
-  spmd::Partitioner partitioner(program, grid, placements, options.num_replicas);
+  spmd::Partitioner partitioner(program, grid, placements, options);
   partitioner.write_main(main);
+  result.inspected = partitioner.take_inspected();
   copy_named_functions(program.module(), partitioner.named_functions(), written);
   for (int i = 0; i < main.num_parameters(); ++i) {
     const spmd::Layout& layout = placements.layout_of(program.main().parameter(i));

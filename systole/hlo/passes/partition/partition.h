@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "systole/hlo/ir/module.h"
@@ -11,12 +12,20 @@
 
 namespace systole::hlo {
 
+// How a value is split of which a call of InspectSharding (ir/placement.h) asked. In a manual
+// computation it is the part that is split.
+struct InspectedSharding {
+  std::string key;  // the call's backend_config, an attribute's text
+  Sharding sharding;
+};
+
 // The program of a device: main has the types of the device's parts. The shardings are those of the
 // whole parameters and results, given or chosen.
 struct PartitionedModule {
   std::unique_ptr<Module> module;
   std::vector<Sharding> parameters;
   std::vector<Sharding> results;
+  std::vector<InspectedSharding> inspected;
 };
 
 // Reads the attributes `sdy.sharding` and `mhlo.sharding` of main's parameters and results, the
@@ -31,7 +40,8 @@ struct PartitionedModule {
 //
 // Errors: INVALID_ARGUMENT for shardings that are malformed, have another number of devices, or do
 // not divide a parameter or result. UNIMPLEMENTED for meshes that order the devices in unlike ways,
-// for collective ops outside of manual computations, and for infeed, outfeed, send and recv.
+// for collective ops outside of manual computations, and for infeed, outfeed, send and recv. Those
+// of options.custom_partitioner; INVALID_ARGUMENT if its programs have other types than the parts.
 PartitionedModule partition(const Module& module, int num_partitions,
                             const PartitionOptions& options = {});
 

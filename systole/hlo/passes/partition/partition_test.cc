@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "systole/base/random.h"
+#include "systole/base/testing/error_of.h"
 #include "systole/base/testing/sanitized.h"
 #include "systole/hlo/ir/builder.h"
 #include "systole/hlo/semantics/evaluator.h"
@@ -21,44 +22,6 @@ using systole::testing::kSanitized;
 using ::testing::HasSubstr;
 
 // -- Whole programs
-
-// Gives random shardings to parameters, results and some values.
-void shard_randomly(Module& module, int num_devices, uint64_t seed) {
-  RandomStream random(seed, 1);
-  module.attributes["sdy.mesh @mesh"] = mesh_of(num_devices);
-  Computation& main = module.entry();
-  const auto text = [&](Value value) { return random_sharding(random, value.shape().dims()); };
-  for (int i = 0; i < main.num_parameters(); ++i) {
-    if (random.next_below(3) == 0) continue;
-    main.attributes().parameters[i]["sdy.sharding"] = text(main.parameter(i));
-  }
-  for (size_t i = 0; i < main.results().size(); ++i) {
-    if (random.next_below(3) == 0) continue;
-    main.attributes().results[static_cast<int>(i)]["sdy.sharding"] = text(main.results()[i]);
-  }
-  const std::function<void(Computation&)> add_constraints = [&](Computation& computation) {
-    for (Instruction* x : computation.instructions()) {
-      const bool nests = x->is(Opcode::while_) || x->is(Opcode::if_) || x->is(Opcode::case_);
-      for (const auto& region : x->regions()) {
-        if (nests) add_constraints(*region);
-      }
-      if (x->num_results() != 1 || x->shape().rank() == 0 || random.next_below(4) != 0) continue;
-      if (x == computation.terminator() || x->is(Opcode::parameter)) continue;
-      CustomCallAttrs attrs{.call_target_name = "Sharding"};
-      const bool adds = is_numeric(x->dtype()) && x->dtype() != DType::pred;
-      const std::string sharding = random_sharding(random, x->shape().dims(), adds);
-      attrs.others.push_back({"sdy.sharding", {sharding}});
-      Instruction* const behind = computation.insert(Opcode::custom_call, {x->result()},
-                                                     {x->type()}, attrs, computation.terminator());
-      const std::vector<Instruction*> all = computation.instructions();
-      const auto next = std::next(std::ranges::find(all, x));
-      computation.move_before(behind, *next);
-      Computation::replace_all_uses(x->result(), behind->result());
-      behind->set_operand(0, x->result());
-    }
-  };
-  add_constraints(main);
-}
 
 TEST(Partition, RandomProgramsEqualTheWhole) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -189,6 +152,90 @@ return %r : tensor<4xf32>)"),
             R"(    %0 = stablehlo.custom_call @solve(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
 )");
+}
+
+TEST(PartitionText, EachDeviceCallsATargetOnItsPartThatSaysSo) {
+  EXPECT_EQ(
+      body_on_two(
+          R"(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})", "tensor<4xf32>",
+          R"(stablehlo.custom_call @print(%a) {has_side_effect = true, systole.on_parts = true} : (tensor<4xf32>) -> ()
+return %a : tensor<4xf32>)"),
+      R"(    stablehlo.custom_call @print(%arg0) {has_side_effect = true, systole.on_parts = true} : (tensor<2xf32>) -> ()
+    return %arg0 : tensor<2xf32>
+)");
+}
+
+TEST(Partition, TellsHowValuesAreSplitThatAreInspected) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<4x4xf32> "
+      "{sdy.sharding "
+      "= #sdy.sharding<@mesh, [{}, {\"x\"}]>}) -> tensor<4x4xf32> {\n"
+      "%0 = stablehlo.add %a, %a : tensor<4x4xf32>\n"
+      "%1 = stablehlo.custom_call @InspectSharding(%0) {has_side_effect = true, backend_config = "
+      "\"7\"} : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+      "return %0 : tensor<4x4xf32>\n}\n}\n");
+  const PartitionedModule result = partition(*module, 2);
+  ASSERT_EQ(result.inspected.size(), 1U);
+  EXPECT_EQ(result.inspected[0].key, "\"7\"");
+  EXPECT_EQ(result.inspected[0].sharding.to_string(), "#sdy.sharding<@mesh, [{}, {\"x\"}]>");
+  EXPECT_THAT(print(*result.module), Not(HasSubstr("InspectSharding")));
+}
+
+// The call gets its operand by rows, and tells its result as a sum over all rows.
+TEST(Partition, CustomCallsAreComputedAsTheirOwnersSay) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<4x2xf32> "
+      "{sdy.sharding "
+      "= #sdy.sharding<@mesh, [{}, {\"x\"}]>}) -> (tensor<2xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{\"x\"}]>}) {\n"
+      "%0 = stablehlo.custom_call @CustomSPMDPartitioning(%a) {sdy.sharding_rule = "
+      "#sdy.op_sharding_rule<([i, j])->([j]) {i=4, j=2} reduction={i}, custom>} : "
+      "(tensor<4x2xf32>) -> tensor<2xf32>\n"
+      "return %0 : tensor<2xf32>\n}\n}\n");
+  const auto partition_call = [](const std::string& program) {
+    return [=](const Instruction&, std::span<const Sharding> operands,
+               std::span<const Sharding> results) {
+      EXPECT_EQ(operands[0].num_shards(1), 2);
+      EXPECT_EQ(results[0].num_shards(0), 2);
+      return CustomPartition{.program = parse(program),
+                             .operands = {parse_sharding("{devices=[2,1]<=[2]}", {}, 2)},
+                             .results = {parse_sharding("{replicated}", {}, 1)}};
+    };
+  };
+  const std::string sums = R"(module {
+  func.func @main(%a: tensor<2x2xf32>) -> tensor<2xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]
+        : (tensor<2x2xf32>, tensor<f32>) -> tensor<2xf32>
+    %1 = call @over_all(%0) : (tensor<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+  func.func private @over_all(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+})";
+  const PartitionedModule result =
+      partition(*module, 2, {.custom_partitioner = partition_call(sums)});
+  verify(*result.module);
+  const std::vector<std::vector<Tensor>> columns = {{Tensor::of<float>({4, 1}, {1, 2, 3, 4})},
+                                                    {Tensor::of<float>({4, 1}, {10, 20, 30, 40})}};
+  const auto values = evaluate_parallel(result.module->entry(), {.num_partitions = 2}, columns);
+  EXPECT_EQ(values[0][0].item<float>(), 10);
+  EXPECT_EQ(values[1][0].item<float>(), 100);
+
+  const std::string whole = R"(func.func @main(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  return %a : tensor<4x2xf32>
+})";
+  EXPECT_THAT(systole::testing::error_of(
+                  [&] { partition(*module, 2, {.custom_partitioner = partition_call(whole)}); }),
+              HasSubstr("operands 0 of its partition, got f32[4,2], expected f32[2,2]"));
+  EXPECT_THAT(systole::testing::error_of([&] { partition(*module, 2); }),
+              HasSubstr("got no client that computes its parts"));
 }
 
 TEST(PartitionText, WithoutShardingsEachDeviceComputesAll) {
@@ -474,8 +521,8 @@ TEST(PartitionUnreduced, ProductsGiveTermsAndResharesAddThemUp) {
   EXPECT_TRUE(sums[1][0].identical(Tensor::of<float>({1, 2}, {212, 256})));
 }
 
-// The first device has the value, the others zeros; split axes are gathered before.
-TEST(PartitionUnreduced, AValueBecomesTheFirstTerm) {
+// A value that is split over the devices becomes a sum of its parts, without an exchange.
+TEST(PartitionUnreduced, PartsBecomeTerms) {
   const auto module = parse(
       "module {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func @main(%a: tensor<2xf32> {sdy.sharding "
       "= "
@@ -483,8 +530,23 @@ TEST(PartitionUnreduced, AValueBecomesTheFirstTerm) {
       "[{}], unreduced={\"x\"}>}) {\nreturn %a : tensor<2xf32>\n}\n}\n");
   const auto terms =
       run_on(*module, 2, {{Tensor::of<float>({1}, {3})}, {Tensor::of<float>({1}, {4})}});
-  EXPECT_TRUE(terms[0][0].identical(Tensor::of<float>({2}, {3, 4})));
-  EXPECT_TRUE(terms[1][0].identical(Tensor::of<float>({2}, {0, 0})));
+  EXPECT_TRUE(terms[0][0].identical(Tensor::of<float>({2}, {3, 0})));
+  EXPECT_TRUE(terms[1][0].identical(Tensor::of<float>({2}, {0, 4})));
+}
+
+// The first device of each sum has the value, the others zeros.
+TEST(PartitionUnreduced, AWholeValueBecomesTheFirstTerm) {
+  const auto module = parse(
+      "module {\n  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n  func.func @main(%a: tensor<2xf32> "
+      "{sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}]>}) -> (tensor<2xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{\"y\"}], unreduced={\"x\"}>}) {\nreturn %a : tensor<2xf32>\n}\n}\n");
+  const std::vector<Tensor> left = {Tensor::of<float>({1}, {3})};
+  const std::vector<Tensor> right = {Tensor::of<float>({1}, {4})};
+  const auto terms = run_on(*module, 4, {left, right, left, right});
+  EXPECT_EQ(terms[0][0].item<float>(), 3);
+  EXPECT_EQ(terms[1][0].item<float>(), 4);
+  EXPECT_EQ(terms[2][0].item<float>(), 0);
+  EXPECT_EQ(terms[3][0].item<float>(), 0);
 }
 
 // What a loop adds up stays terms; one all_reduce behind the loop adds them up.

@@ -5,6 +5,7 @@
 #include "systole/base/error.h"
 #include "systole/hlo/analysis/queries.h"
 #include "systole/hlo/ir/callees.h"
+#include "systole/hlo/ir/placement.h"
 #include "systole/hlo/semantics/op_semantics.h"
 
 namespace systole::hlo::spmd {
@@ -104,6 +105,29 @@ void Partitioner::write(Instruction& x) {
   const std::vector<Value> results = own != nullptr ? own(*this, x) : write_by_factors(x);
   for (int i = 0; i < x.num_results(); ++i) map_[x.result(i)] = results[i];
   b().set_metadata(around);
+}
+
+CustomPartition Partitioner::custom_partition(const Instruction& x) const {
+  if (!options_.custom_partitioner) {
+    throw unimplemented("custom_call '{}': got no client that computes its parts, {}",
+                        kCustomPartitioning, x.describe());
+  }
+  const ShardingRule& rule = placements_.rule_of(x);
+  const std::vector<Atoms> chosen = choose(x, rule, {});
+  std::vector<Sharding> operands;
+  std::vector<Sharding> results;
+  for (const TensorFactors& dims : rule.operands) {
+    operands.push_back(grid_.sharding_of(project(dims, rule, chosen)));
+  }
+  for (const TensorFactors& dims : rule.results) {
+    results.push_back(grid_.sharding_of(project(dims, rule, chosen)));
+  }
+  return options_.custom_partitioner(x, operands, results);
+}
+
+void Partitioner::inspect(const Instruction& x) {
+  const std::string& key = x.attrs<CustomCallAttrs>().backend_config.text;
+  inspected_.push_back({key, grid_.sharding_of(layout_of(x.operand(0)))});
 }
 
 void Partitioner::check_allowed(const Instruction& x) const {

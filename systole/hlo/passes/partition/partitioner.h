@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "systole/hlo/passes/partition/partition.h"
 #include "systole/hlo/passes/partition/placement.h"
 #include "systole/hlo/passes/partition/resharder.h"
 
@@ -16,16 +17,20 @@ namespace systole::hlo::spmd {
 class Partitioner {
  public:
   Partitioner(const Program& program, const Grid& grid, const Placements& placements,
-              int num_replicas)
+              const PartitionOptions& options)
       : program_(program),
         grid_(grid),
         placements_(placements),
-        resharder_(grid, num_replicas),
+        options_(options),
+        resharder_(grid, options.num_replicas),
         cached_(1) {}
 
   void write_main(Computation& to);
   // The functions that custom calls name.
   const std::set<std::string>& named_functions() const { return named_functions_; }
+
+  // What calls of InspectSharding asked.
+  std::vector<InspectedSharding> take_inspected() { return std::move(inspected_); }
 
   // -- For rules
   Builder& b() { return *builder_; }
@@ -44,6 +49,10 @@ class Partitioner {
     return resharder_.reshard(b(), part, from, layout_of(old));
   }
   TensorType type_of(Value old) const { return local_type(grid_, old.type(), layout_of(old)); }
+  // Asks the caller of partition() how the custom call is computed on parts.
+  CustomPartition custom_partition(const Instruction& x) const;
+  // Notes how the operand of a call of InspectSharding is split.
+  void inspect(const Instruction& x);
   // Writes a region whose parameters have the types of those of `old`, and whose results have the
   // layouts of `results`.
   void write_region(const Computation& old, Computation& to, std::span<const Value> results);
@@ -70,11 +79,13 @@ class Partitioner {
   const Program& program_;
   const Grid& grid_;
   const Placements& placements_;
+  const PartitionOptions& options_;
   Resharder resharder_;
   std::optional<Builder> builder_;
   ValueMap map_;
   std::vector<Cache> cached_;  // other layouts of old values, by computations around the builder's
   std::set<std::string> named_functions_;
+  std::vector<InspectedSharding> inspected_;
 };
 
 std::vector<Value> results_of(const Instruction& x);

@@ -45,6 +45,7 @@ TensorType local_type(const Grid& grid, const TensorType& whole, const Layout& l
 Value Resharder::reshard(Builder& b, Value part, Layout from, const Layout& to) {
   if (from == to) return part;
   part = add_up(b, part, from, to);
+  part = keep_part_as_term(b, part, from, to);
   part = move(b, part, from, to);
   return keep_one_term(b, part, from, to);
 }
@@ -64,6 +65,23 @@ Value Resharder::add_up(Builder& b, Value part, Layout& from, const Layout& to) 
     return reduce_scatter(b, part, added, static_cast<int64_t>(d), Opcode::add);
   }
   return all_reduce(b, part, summed, Opcode::add);
+}
+
+Value Resharder::keep_part_as_term(Builder& b, Value part, Layout& from, const Layout& to) const {
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    const size_t kept = common_prefix(from.dims[d], to.dims[d]);
+    const Atoms split(from.dims[d].begin() + static_cast<int64_t>(kept), from.dims[d].end());
+    if (split.empty() || !without(split, without(to.unreduced, from.unreduced)).empty()) continue;
+    TensorType type = part.type();
+    const int64_t size = type.shape[static_cast<int>(d)];
+    type.shape.set_dim(static_cast<int>(d), size * grid_.size(split));
+    std::vector<Value> starts(to.dims.size(), b.constant(Tensor::full(DType::s64, {}, 0)));
+    starts[d] = index(b, split, size);
+    part = b.dynamic_update_slice(b.splat(type, 0), part, starts);
+    from.dims[d].resize(kept);
+    from.unreduced = united(from.unreduced, split);
+  }
+  return part;
 }
 
 Value Resharder::keep_one_term(Builder& b, Value part, const Layout& from, const Layout& to) const {

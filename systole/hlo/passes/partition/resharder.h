@@ -17,7 +17,8 @@ class Resharder {
   // that an axis gets and no axis had are a slice. Otherwise, in this order: a permutation of the
   // devices if all parts have the same shape; all_to_all for atoms that move to another axis;
   // all_gather. Before that, terms are added up; after it, the first device keeps the value as its
-  // term, and the others get zeros.
+  // term, and the others get zeros; of an axis that is split over atoms of the sum each device
+  // keeps its part.
   Value reshard(Builder& b, Value part, Layout from, const Layout& to);
   // Returns the device's index along the atoms times `scale`, s64[].
   Value index(Builder& b, const Atoms& atoms, int64_t scale) const;
@@ -33,6 +34,8 @@ class Resharder {
  private:
   Value add_up(Builder& b, Value part, Layout& from, const Layout& to);
   Value move(Builder& b, Value part, Layout& from, const Layout& to);
+  // Parts along axes that `to` has whole become terms: the part among zeros.
+  Value keep_part_as_term(Builder& b, Value part, Layout& from, const Layout& to) const;
   Value keep_one_term(Builder& b, Value part, const Layout& from, const Layout& to) const;
   Value slice(Builder& b, Value part, Layout& from, const Layout& to) const;
   Value permute(Builder& b, Value part, const Layout& from, const Layout& to);
