@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
 JOBS ?= $(shell nproc)
-WERROR ?= OFF
+# Empty: as the build folder was configured before, at first OFF.
+WERROR ?=
 FILTER ?= .
 BASE ?=
 PROGRAMS ?= 5000
@@ -20,11 +21,11 @@ timed = tools/timed.sh "$(1)"
 export BEGIN := $(shell date +%s)
 
 # $(call configure,PRESET), $(call compile,PRESET) and $(call run_tests,CTEST OPTIONS).
-configure = { $(call timed,configure $(1)) cmake --preset $(1) -DSYSTOLE_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
+configure = { $(call timed,configure $(1)) cmake --preset $(1) $(addprefix -DSYSTOLE_WERROR=,$(WERROR)) >build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb wheel test quick-test client-tests jax-tests library-tests libtpu-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel release test quick-test client-tests python-tests jax-tests library-tests libtpu-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -44,9 +45,13 @@ deb: deps ## Debian packages of the programs and the libraries, in build/release
 
 wheel: deps ## the Python package systole-tpu with all libraries that it needs, in build/wheel
 	@tools/install-deps.sh clients
+	@tools/install-clients.sh python
 	@$(call configure,release)
-	@$(call compile,release) --target systole_pjrt systole_app
+	@$(call compile,release) --target systole_pjrt systole_app systole_python_stubs
 	@tools/make-wheel.sh build/release build/wheel
+
+release: deb wheel ## what a version publishes, in build/dist: source archive, Debian packages, wheel, notes, checksums
+	@tools/make-release.sh build/release build/wheel build/dist
 
 test: test-deps ## all tests in the release build, and the core tests under the address, undefined-behaviour and thread sanitizers
 	@for preset in release asan tsan; do $(call configure,$$preset) && $(call compile,$$preset) || exit 1; done
@@ -71,6 +76,13 @@ client-tests: deps ## compare with Keras 2.15, Keras 3, JAX, XProf and XLA's hea
 	@tests/clients/run.sh jax jax_plugin.py build/release/lib/libsystole_pjrt.so
 	@tests/clients/run.sh xprof xprof_profile.py $(bin)/systole
 	@for client in keras2 keras3; do tests/clients/run.sh $$client keras_files.py $(bin)/keras_client --table docs/keras_files.md || failed=1; done; exit $${failed-0}
+
+python-tests: deps ## all tests of TensorFlow 1 in Python, with TensorFlow 2.15 beside it; installs both; writes docs/python_api.md
+	@tools/install-deps.sh clients
+	@tools/install-clients.sh python keras2
+	@$(call configure,release)
+	@$(call compile,release) --target systole_app systole_python
+	@tests/clients/run.sh python python_tests.py --table docs/python_api.md
 
 JAX_TESTS ?=
 LIMIT ?= 30
@@ -201,3 +213,4 @@ deps:
 test-deps: deps
 	@tools/install-deps.sh test || echo "make: some tests will be skipped"
 	@tools/install-npm.sh || true
+	@tools/install-clients.sh python || true

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the clients that tests/clients compares with, each in a virtual environment of build/clients, in the versions of
 # tests/clients/<client>.lock. Uses no network if they are there.
-# usage: tools/install-clients.sh [CLIENT...]     clients: keras2 (Keras 2.15, needs Python up to 3.11), keras3, jax, jax_libraries, xprof;
-# torch, tensorflow (3 GB, for make bench-peers)
+# usage: tools/install-clients.sh [CLIENT...]     clients: python (builds and tests the Python package), keras2 (Keras 2.15, needs Python up to
+# 3.11), keras3, jax, jax_libraries, xprof; torch, tensorflow (3 GB, for make bench-peers)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- keras2 keras3 jax xprof

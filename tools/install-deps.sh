@@ -50,7 +50,10 @@ test     nodejs               runs the browser tests
 test     npm                  installs playwright-core, which drives the browser
 test     graphviz             draws the models of plot_model
 test     hdf5-tools           h5dump and h5ls read the .h5 files that we write
+test     python3-venv         the virtual environment of the tests of the Python package
+test     python3-dev          headers of Python, for the module of the Python package
 clients  python3-venv         virtual environments of tests/clients
+clients  python3-dev          headers of Python, for the module of the Python package
 lint     git                  finds what changed
 lint     g++                  compiles every header alone
 lint     python3              the checks of tools/

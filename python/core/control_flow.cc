@@ -3,6 +3,7 @@
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/functions/functional_ops.h"
+#include "systole/graph/gradients/recompute_grad.h"
 #include "values.h"
 
 namespace systole::python {
@@ -73,6 +74,13 @@ void bind_control_flow(nb::module_& m) {
     });
   });
   m.def("py_func", py_func_object);
+  // fn(list) -> list, whose values are computed again for its gradients.
+  m.def("recompute_grad", [](nb::object fn, nb::list inputs) {
+    return building([&] {
+      const std::function<std::vector<Output>(const std::vector<Output>&)> call = step(fn);
+      return wrap(recompute_grad(call)(InputList(list_of(inputs))));
+    });
+  });
 }
 
 }  // namespace systole::python

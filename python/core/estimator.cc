@@ -2,6 +2,9 @@
 #include "systole/estimator/estimator.h"
 
 #include "bindings.h"
+#include "hooks.h"
+#include "session_handle.h"
+#include "systole/keras_estimator/model_to_estimator.h"
 #include "systole/train/checkpoint_utils.h"
 #include "values.h"
 
@@ -30,18 +33,28 @@ MetricMap metrics_of(nb::handle dict) {
   return metrics;
 }
 
-// Sets what tf.train.init_from_checkpoint names, once variables have their first values.
-std::function<Scaffold()> scaffold_of_current_graph() {
+// What tf.train.init_from_checkpoint named in the current graph.
+std::vector<std::pair<Variable, Tensor>> restored_values() {
   std::vector<std::pair<Variable, Tensor>> values;
   nb::object restored = nb::module_::import_("systole_tpu.tensorflow._estimator").attr("restored")();
   for (nb::handle pair : restored) {
     const Variable variable = variable_of(pair[0]);
     values.emplace_back(variable, tensor_of(pair[1], variable.dtype()));
   }
-  if (values.empty()) return nullptr;
-  return [values = std::move(values)] {
-    return Scaffold{.init_fn = [values](Session& session) {
+  return values;
+}
+
+// Sets these values once variables have their first ones, and does what a Scaffold of Python says. `make`: a function
+// that returns a Scaffold, or None.
+std::function<Scaffold()> scaffold_of(nb::object make) {
+  return [held = Held(make)] {
+    const nb::gil_scoped_acquire gil;
+    const Held scaffold(held.get().is_none() ? nb::none() : nb::object(held.get()()));
+    return Scaffold{.init_fn = [scaffold, values = restored_values()](Session& session) {
       for (const auto& [variable, value] : values) session.set_variable(variable, value);
+      const nb::gil_scoped_acquire locked;
+      if (scaffold.get().is_none()) return;
+      nb::module_::import_("systole_tpu.tensorflow._hooks").attr("initialize")(scaffold.get(), borrowed_session(session));
     }};
   };
 }
@@ -69,6 +82,16 @@ TPUEstimatorSpec spec_of(nb::handle object, Mode mode) {
         },
         OutputList(std::move(tensors)));
   }
+  if (const nb::object value = field("host_call"); !value.is_none()) spec.host_call = host_call_of(value);
+  if (const nb::object value = field("export_outputs"); !value.is_none()) {
+    for (auto [name, output] : nb::borrow<nb::dict>(value)) {
+      spec.export_outputs[nb::cast<std::string>(name)] = outputs_of(output.attr("outputs"));
+    }
+  }
+  spec.training_hooks = hooks_of(field("training_hooks"));
+  spec.evaluation_hooks = hooks_of(field("evaluation_hooks"));
+  spec.prediction_hooks = hooks_of(field("prediction_hooks"));
+  if (mode == Mode::train) spec.scaffold_fn = scaffold_of(field("scaffold_fn"));
   return spec;
 }
 
@@ -77,9 +100,7 @@ ModelFn model_fn_of(nb::object f) {
     const nb::gil_scoped_acquire gil;
     nb::object result = held.get()(outputs_object(features), labels.empty() ? nb::none() : outputs_object(labels),
                                    std::string(to_string(mode)), batch_size_of(params));
-    TPUEstimatorSpec spec = spec_of(result, mode);
-    if (mode == Mode::train) spec.scaffold_fn = scaffold_of_current_graph();
-    return spec;
+    return spec_of(result, mode);
   };
 }
 
@@ -146,16 +167,19 @@ struct Predictions {
 
 void bind_methods(nb::class_<EstimatorHandle>& c) {
   c.def("train",
-        [](EstimatorHandle& e, nb::object input_fn, nb::object steps, nb::object max_steps) {
+        [](EstimatorHandle& e, nb::object input_fn, nb::object steps, nb::object max_steps, nb::handle hooks) {
           const InputFn input = input_fn_of(input_fn);
-          const TrainOptions options{.steps = number(steps), .max_steps = number(max_steps)};
+          const TrainOptions options{
+              .steps = number(steps), .max_steps = number(max_steps), .hooks = hooks_of(hooks)};
           const nb::gil_scoped_release unlocked;
           e.estimator->train(input, options);
         })
       .def("evaluate",
-           [](EstimatorHandle& e, nb::object input_fn, nb::object steps, const std::string& path, const std::string& name) {
+           [](EstimatorHandle& e, nb::object input_fn, nb::object steps, const std::string& path, const std::string& name,
+              nb::handle hooks) {
              const InputFn input = input_fn_of(input_fn);
-             const EvaluateOptions options{.steps = number(steps), .checkpoint_path = path, .name = name};
+             const EvaluateOptions options{
+                 .steps = number(steps), .hooks = hooks_of(hooks), .checkpoint_path = path, .name = name};
              Evaluation evaluation;
              {
                const nb::gil_scoped_release unlocked;
@@ -166,9 +190,10 @@ void bind_methods(nb::class_<EstimatorHandle>& c) {
              return values;
            })
       .def("predict",
-           [](EstimatorHandle& e, nb::object input_fn, nb::list keys, const std::string& path, bool single) {
+           [](EstimatorHandle& e, nb::object input_fn, nb::list keys, const std::string& path, bool single,
+              nb::handle hooks) {
              const InputFn input = input_fn_of(input_fn);
-             PredictOptions options{.checkpoint_path = path, .yield_single_examples = single};
+             PredictOptions options{.hooks = hooks_of(hooks), .checkpoint_path = path, .yield_single_examples = single};
              for (nb::handle key : keys) options.predict_keys.push_back(nb::cast<std::string>(key));
              const nb::gil_scoped_release unlocked;
              return Predictions{e.estimator, e.estimator->predict(input, options)};
@@ -205,6 +230,13 @@ void bind_estimator(nb::module_& m) {
   nb::class_<EstimatorHandle> c(m, "Estimator");
   bind_methods(c);
   m.def("make_estimator", make_estimator);
+  m.def("keras_model_to_estimator", [](const keras::Model& model, nb::dict options) {
+    return building([&] {
+      const keras::estimator::ModelToEstimatorOptions made{.config = config_of(options), .use_tpu = false};
+      const nb::gil_scoped_release unlocked;
+      return EstimatorHandle{std::make_shared<TPUEstimator>(keras::estimator::model_to_estimator(model, made))};
+    });
+  });
   nb::class_<Predictions>(m, "Predictions").def("next", [](Predictions& predictions) -> nb::object {
     std::optional<Nest<Tensor>> next;
     {

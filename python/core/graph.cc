@@ -205,6 +205,30 @@ nb::object make_get_variable(const std::string& name, nb::object shape, nb::obje
   });
 }
 
+// A function of Python, f(getter, name, shape=..., dtype=..., initializer=..., trainable=...), which gives the getter's
+// variable, or a tensor that stands for its value.
+CustomGetter custom_getter_of(nb::object f) {
+  if (f.is_none()) return nullptr;
+  return [held = Held(f)](const VariableGetter& getter, std::string_view name, const Shape& shape,
+                          const GetVariableOptions& options) {
+    const nb::gil_scoped_acquire gil;
+    const auto made = std::make_shared<Variable>();
+    const nb::object get = nb::cpp_function([getter, options, made](const std::string& asked, nb::object sizes, nb::object dtype,
+                                                                    nb::object initializer, bool trainable) {
+      GetVariableOptions own = options;
+      own.dtype = dtype_of_object(dtype);
+      if (!initializer.is_none()) own.initializer = initializer_of(initializer);
+      own.trainable = trainable;
+      *made = getter(asked, shape_of_object(sizes), own);
+      return wrap(*made);
+    });
+    const nb::object call = nb::module_::import_("systole_tpu.tensorflow._variables").attr("call_custom_getter");
+    const nb::object result = call(held.get(), get, std::string(name), shape_object(shape), dtype_name(options.dtype),
+                                   options.trainable);
+    return nb::isinstance<VariableHandle>(result) ? variable_of(result) : made->with_value(output_of(result));
+  };
+}
+
 std::vector<Operation> operations_of(nb::handle list) {
   std::vector<Operation> operations;
   for (nb::handle item : nb::borrow<nb::object>(list)) operations.push_back(operation_of(item));
@@ -253,8 +277,34 @@ std::string place_of(const Node& node) {
   return node.where().known() ? fmt::format("{}:{}", node.where().file, node.where().line) : "";
 }
 
+// What a handle is the handle of: equal ones are equal, as keys of a feed_dict.
+size_t hash_of(const TensorHandle& t) { return std::hash<Output>()(t.output); }
+size_t hash_of(const OperationHandle& o) { return std::hash<const void*>()(o.operation.node()); }
+size_t hash_of(const VariableHandle& v) { return std::hash<Output>()(v.variable.handle()); }
+bool same(const TensorHandle& a, const TensorHandle& b) { return a.output == b.output; }
+bool same(const OperationHandle& a, const OperationHandle& b) { return a.operation == b.operation; }
+bool same(const VariableHandle& a, const VariableHandle& b) { return a.variable == b.variable; }
+
+template <class H>
+Py_hash_t hash_slot(PyObject* self) {
+  const auto hash = static_cast<Py_hash_t>(hash_of(*nb::inst_ptr<H>(nb::handle(self))));
+  return hash == -1 ? -2 : hash;  // -1 is an error
+}
+
+template <class H>
+PyObject* compare_slot(PyObject* self, PyObject* other, int operation) {
+  if (operation != Py_EQ && operation != Py_NE) return Py_NewRef(Py_NotImplemented);
+  const bool equal = nb::isinstance<H>(other) && same(*nb::inst_ptr<H>(nb::handle(self)), *nb::inst_ptr<H>(nb::handle(other)));
+  return PyBool_FromLong(equal == (operation == Py_EQ) ? 1 : 0);
+}
+
+template <class H>
+PyType_Slot handle_slots[] = {{Py_tp_hash, reinterpret_cast<void*>(hash_slot<H>)},
+                              {Py_tp_richcompare, reinterpret_cast<void*>(compare_slot<H>)},
+                              {0, nullptr}};
+
 void bind_tensor(nb::module_& m) {
-  nb::class_<TensorHandle>(m, "Tensor")
+  nb::class_<TensorHandle>(m, "Tensor", nb::type_slots(handle_slots<TensorHandle>))
       .def_prop_ro("name", [](const TensorHandle& t) { return t.output.name(); })
       .def_prop_ro("_dtype_name", [](const TensorHandle& t) { return dtype_name(t.output.dtype()); })
       .def_prop_ro("_dims", [](const TensorHandle& t) { return shape_object(t.output.shape()); })
@@ -269,13 +319,8 @@ void bind_tensor(nb::module_& m) {
                bool known = wanted == t.output.shape();
                if (!known) t.output = systole::set_shape(t.output, wanted);
              });
-           })
-      .def("__eq__",
-           [](const TensorHandle& a, nb::handle b) {
-             return nb::isinstance<TensorHandle>(b) && nb::cast<const TensorHandle&>(b).output == a.output;
-           })
-      .def("__hash__", [](const TensorHandle& t) { return std::hash<Output>()(t.output); });
-  nb::class_<OperationHandle>(m, "Operation")
+           });
+  nb::class_<OperationHandle>(m, "Operation", nb::type_slots(handle_slots<OperationHandle>))
       .def_prop_ro("name", [](const OperationHandle& o) { return o.operation.name(); })
       .def_prop_ro("type", [](const OperationHandle& o) { return std::string(o.operation.node()->op_name()); })
       .def_prop_ro("inputs",
@@ -296,12 +341,7 @@ void bind_tensor(nb::module_& m) {
       .def_prop_ro("_place", [](const OperationHandle& o) { return place_of(*o.operation.node()); })
       .def("get_attr", [](const OperationHandle& o, const std::string& name) {
         return attr_object(*o.operation.node(), name);
-      })
-      .def("__eq__",
-           [](const OperationHandle& a, nb::handle b) {
-             return nb::isinstance<OperationHandle>(b) && nb::cast<const OperationHandle&>(b).operation == a.operation;
-           })
-      .def("__hash__", [](const OperationHandle& o) { return std::hash<const void*>()(o.operation.node()); });
+      });
 }
 
 void bind_variable(nb::module_& m) {
@@ -310,7 +350,7 @@ void bind_variable(nb::module_& m) {
       return building([&] { return wrap((v.variable.*method)(input_of(value, v.variable.dtype()))); });
     };
   };
-  nb::class_<VariableHandle>(m, "Variable")
+  nb::class_<VariableHandle>(m, "Variable", nb::type_slots(handle_slots<VariableHandle>))
       .def_prop_ro("_core_name", [](const VariableHandle& v) { return v.variable.name(); })
       .def_prop_ro("_dtype_name", [](const VariableHandle& v) { return dtype_name(v.variable.dtype()); })
       .def_prop_ro("_dims", [](const VariableHandle& v) { return shape_object(v.variable.shape()); })
@@ -323,12 +363,7 @@ void bind_variable(nb::module_& m) {
       .def("read_value", [](const VariableHandle& v) { return building([&] { return wrap(v.variable.read_value()); }); })
       .def("_assign", assign(&Variable::assign))
       .def("_assign_add", assign(&Variable::assign_add))
-      .def("_assign_sub", assign(&Variable::assign_sub))
-      .def("__eq__",
-           [](const VariableHandle& a, nb::handle b) {
-             return nb::isinstance<VariableHandle>(b) && nb::cast<const VariableHandle&>(b).variable == a.variable;
-           })
-      .def("__hash__", [](const VariableHandle& v) { return std::hash<Output>()(v.variable.handle()); });
+      .def("_assign_sub", assign(&Variable::assign_sub));
   m.def("make_variable", make_variable);
   m.def("get_variable", make_get_variable);
   m.def("variables_initializer", [](nb::list variables, const std::string& name) {
@@ -393,12 +428,16 @@ void bind_scopes(nb::module_& m) {
     return scope([operations = operations_of(list)] { return std::make_shared<ControlDependencies>(operations); });
   });
   m.def("variable_scope", [](const std::string& name, const std::string& default_name, nb::object reuse,
-                             nb::object initializer, nb::object dtype) {
+                             nb::object initializer, nb::object dtype, nb::object custom_getter) {
     VariableScopeOptions options{.default_name = default_name,
                                  .reuse = reuse_of(reuse),
                                  .initializer = initializer_of(initializer),
-                                 .dtype = dtype_of_object(dtype)};
+                                 .dtype = dtype_of_object(dtype),
+                                 .custom_getter = custom_getter_of(custom_getter)};
     return scope([name, options] { return std::make_shared<VariableScope>(name, options); });
+  });
+  m.def("bfloat16_scope", [](const std::string& name) {
+    return scope([name] { return std::make_shared<Bfloat16Scope>(name); });
   });
   m.def("entered_variable_scope", [](const Scope& scope) {
     return static_cast<const VariableScope*>(scope.entered.get())->name();

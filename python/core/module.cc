@@ -12,7 +12,11 @@ NB_MODULE(_core, m) {
   bind_control_flow(m);
   bind_rules(m);
   bind_session(m);
+  bind_saved_models(m);
+  bind_files(m);
   bind_data(m);
+  bind_hooks(m);
   bind_estimator(m);
   bind_models(m);
+  bind_keras(m);
 }

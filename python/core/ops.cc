@@ -12,6 +12,16 @@ std::map<std::string, Function, std::less<>>& functions() {
   return *all;
 }
 
+// The comments of functions in the headers, by name (python/make_documentation.py).
+std::string documentation_of(std::string_view function) {
+  static const auto* all = new std::map<std::string_view, std::string_view>{
+#include "documentation.inc"
+  };
+  const size_t dot = function.rfind('.');
+  const auto found = all->find(dot == std::string_view::npos ? function : function.substr(dot + 1));
+  return found == all->end() ? "" : std::string(found->second);
+}
+
 DType first_dtype(nb::dict values) {
   for (auto [name, value] : values) {
     const DType dtype = symbolic_dtype(value);
@@ -32,6 +42,7 @@ void bind_ops(nb::module_& m) {
   define_images();
   nb::class_<Function>(m, "Function")
       .def_prop_ro("name", [](const Function& f) { return f.name; })
+      .def_prop_ro("documentation", [](const Function& f) { return documentation_of(f.name); })
       .def_prop_ro("arguments",
                    [](const Function& f) {
                      nb::list names;
@@ -41,6 +52,7 @@ void bind_ops(nb::module_& m) {
       .def("__call__", [](const Function& f, nb::dict values) {
         return building([&] { return f.call({f.name, values, first_dtype(values)}); });
       });
+  m.def("documentation", [](const std::string& function) { return documentation_of(function); });
   m.def("functions", [] {
     nb::dict all;
     for (auto& [name, function] : functions()) {

@@ -204,28 +204,35 @@ void set_argument(OptimizerArgument& argument, nb::handle value) {
   }
 }
 
-nb::object make_optimizer(const std::string& name, nb::object learning_rate, nb::dict given) {
-  return building([&] {
-    for (const OptimizerClass& made : optimizer_classes()) {
-      if (made.name != name) continue;
-      std::vector<OptimizerArgument> arguments = made.arguments;
-      for (OptimizerArgument& argument : arguments) {
-        const std::string key(argument.name);
-        if (given.contains(key.c_str())) set_argument(argument, given[key.c_str()]);
-      }
-      return nb::cast(OptimizerHandle{made.make(Hyperparameter(input_of(learning_rate)), arguments)});
+std::shared_ptr<Optimizer> rule_optimizer(const std::string& name, nb::handle learning_rate, nb::dict given) {
+  for (const OptimizerClass& made : optimizer_classes()) {
+    if (made.name != name) continue;
+    std::vector<OptimizerArgument> arguments = made.arguments;
+    for (OptimizerArgument& argument : arguments) {
+      const std::string key(argument.name);
+      if (given.contains(key.c_str())) set_argument(argument, given[key.c_str()]);
     }
-    throw nb::key_error(name.c_str());
-  });
+    return made.make(Hyperparameter(input_of(learning_rate)), arguments);
+  }
+  throw nb::key_error(name.c_str());
 }
 
 // An optimizer that is a class of Python.
 class PythonOptimizer : public Optimizer {
  public:
-  explicit PythonOptimizer(nb::object object) : Optimizer("Optimizer"), object_(std::move(object)) {}
+  explicit PythonOptimizer(nb::object object) : PythonOptimizer(Held(std::move(object))) {}
+  explicit PythonOptimizer(Held object) : Optimizer("Optimizer"), object_(std::move(object)) {}
+
+  std::vector<Variable> variables() const override {
+    const nb::gil_scoped_acquire gil;
+    std::vector<Variable> all;
+    for (nb::handle variable : nb::object(object_.get().attr("variables")())) all.push_back(variable_of(variable));
+    return all;
+  }
 
   Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
                             const ApplyGradientsOptions& options) override {
+    const nb::gil_scoped_acquire gil;
     nb::list pairs;
     for (const auto& [gradient, variable] : grads_and_vars) {
       pairs.append(nb::make_tuple(wrap(gradient), wrap(variable)));
@@ -241,6 +248,29 @@ class PythonOptimizer : public Optimizer {
 
  private:
   Held object_;
+};
+
+// An optimizer that others hold, too.
+class SharedOptimizer : public Optimizer {
+ public:
+  explicit SharedOptimizer(std::shared_ptr<Optimizer> inner) : Optimizer(inner->name()), inner_(std::move(inner)) {}
+
+  Operation apply_gradients(const std::vector<GradientAndVariable>& grads_and_vars,
+                            const ApplyGradientsOptions& options) override {
+    return inner_->apply_gradients(grads_and_vars, options);
+  }
+  std::vector<std::string> slot_names() const override { return inner_->slot_names(); }
+  Variable slot(const Variable& variable, std::string_view name) const override { return inner_->slot(variable, name); }
+  std::vector<Variable> variables() const override { return inner_->variables(); }
+  Hyperparameter* learning_rate() override { return inner_->learning_rate(); }
+
+ protected:
+  Operation apply(const Output&, const Variable& variable) override {
+    throw internal_error("optimizer: update of '{}' alone", variable.name());
+  }
+
+ private:
+  std::shared_ptr<Optimizer> inner_;
 };
 
 std::vector<GradientAndVariable> pairs_of(nb::list list) {
@@ -266,7 +296,9 @@ void bind_optimizers(nb::module_& m) {
     }
     return all;
   });
-  m.def("make_optimizer", make_optimizer);
+  m.def("make_optimizer", [](const std::string& name, nb::object learning_rate, nb::dict given) {
+    return building([&] { return OptimizerHandle{rule_optimizer(name, learning_rate, given)}; });
+  });
   m.def("cross_shard_optimizer", [](nb::object made, nb::object object, bool sum) {
     return building([&] {
       const std::shared_ptr<Optimizer> inner = nb::isinstance<OptimizerHandle>(made)
@@ -318,11 +350,26 @@ void bind_optimizers(nb::module_& m) {
 
 }  // namespace
 
+std::function<std::unique_ptr<Optimizer>()> train_optimizer_maker(nb::handle object) {
+  // Keras adds the gradients of replicas itself: CrossShardOptimizer stands for the one inside.
+  if (nb::hasattr(object, "_opt")) return train_optimizer_maker(object.attr("_opt"));
+  if (!nb::hasattr(object, "_rule")) {
+    return [held = Held(nb::borrow(object))] { return std::make_unique<PythonOptimizer>(held); };
+  }
+  return [rule = Held(object.attr("_rule"))]() -> std::unique_ptr<Optimizer> {
+    const nb::gil_scoped_acquire gil;
+    const nb::handle values = rule.get();
+    return std::make_unique<SharedOptimizer>(
+        rule_optimizer(nb::cast<std::string>(values[0]), nb::object(values[1]), nb::cast<nb::dict>(values[2])));
+  };
+}
+
 Initializer initializer_of(nb::handle object) {
   if (object.is_none()) return nullptr;
   if (nb::isinstance<InitializerHandle>(object)) return nb::cast<const InitializerHandle&>(object).initializer;
   if (nb::hasattr(object, "_core")) return initializer_of(object.attr("_core"));
   return [held = Held(nb::borrow(object))](const Shape& shape, DType dtype) {
+    const nb::gil_scoped_acquire gil;
     const nb::object call = nb::module_::import_("systole_tpu.tensorflow._values").attr("call_initializer");
     return output_of(call(held.get(), shape_object(shape), dtype_name(dtype)), dtype);
   };

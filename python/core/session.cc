@@ -1,10 +1,8 @@
 // Sessions, and what works on their variables: savers, summaries of runs, TPU names.
 #include "systole/session/session.h"
 
-#include <map>
-#include <mutex>
-
 #include "bindings.h"
+#include "session_handle.h"
 #include "systole/cluster/tpu_cluster_resolver.h"
 #include "systole/train/file_writer.h"
 #include "systole/train/saver.h"
@@ -12,26 +10,6 @@
 #include "values.h"
 
 namespace systole::python {
-namespace {
-
-// A session, and the runs that it resolved: a program's loop runs the same few again and again.
-struct SessionHandle {
-  std::shared_ptr<Graph> graph;
-  std::shared_ptr<Session> session;
-};
-
-// Frees sessions without the GIL: threads of data sets that it ends may wait for it.
-std::shared_ptr<Session> make_session(std::string_view target, const SessionConfig& config) {
-  const nb::gil_scoped_release unlocked;
-  return {new Session(target, config), [](Session* session) {
-            if (Py_IsInitialized() && PyGILState_Check()) {
-              const nb::gil_scoped_release free;
-              delete session;
-            } else {
-              delete session;
-            }
-          }};
-}
 
 Fetch fetch_of(nb::handle value) {
   if (nb::isinstance<TensorHandle>(value)) return nb::cast<const TensorHandle&>(value).output;
@@ -45,7 +23,6 @@ Output key_of(nb::handle key) {
   throw nb::type_error(fmt::format("The feed_dict key {} cannot be interpreted as a Tensor", nb::repr(key).c_str()).c_str());
 }
 
-// The value of a feed, in the dtype of its key. Errors as TensorFlow's.
 Tensor feed_of(nb::handle value, const Output& key, Keep& keep) {
   if (symbolic_dtype(value) != DType::invalid) {
     throw nb::type_error(
@@ -61,6 +38,21 @@ Tensor feed_of(nb::handle value, const Output& key, Keep& keep) {
   return tensor;
 }
 
+namespace {
+
+// Frees sessions without the GIL: threads of data sets that it ends may wait for it.
+std::shared_ptr<Session> make_session(std::string_view target, const SessionConfig& config) {
+  const nb::gil_scoped_release unlocked;
+  return {new Session(target, config), [](Session* session) {
+            if (Py_IsInitialized() && PyGILState_Check()) {
+              const nb::gil_scoped_release free;
+              delete session;
+            } else {
+              delete session;
+            }
+          }};
+}
+
 nb::list run(SessionHandle& handle, nb::list fetches, nb::dict feeds) {
   std::vector<Fetch> wanted;
   wanted.reserve(fetches.size());
@@ -74,7 +66,7 @@ nb::list run(SessionHandle& handle, nb::list fetches, nb::dict feeds) {
   }
   std::vector<Tensor> results;
   {
-    const std::shared_ptr<Session> session = handle.session;
+    const std::shared_ptr<Session> session = handle.open();
     const nb::gil_scoped_release unlocked;
     results = session->run(std::span<const Fetch>(wanted), std::span<const FeedItem>(items));
   }
@@ -97,11 +89,13 @@ void bind_saver(nb::module_& m) {
            [](Saver& saver, SessionHandle& session, const std::string& path, nb::object step) {
              SaveOptions options;
              if (!step.is_none()) options.global_step = nb::cast<int64_t>(nb::int_(step));
-             return without_gil([&] { return saver.save(*session.session, path, options); });
+             const std::shared_ptr<Session> open = session.open();
+             return without_gil([&] { return saver.save(*open, path, options); });
            })
       .def("restore",
            [](Saver& saver, SessionHandle& session, const std::string& prefix) {
-             without_gil([&] { saver.restore(*session.session, prefix); });
+             const std::shared_ptr<Session> open = session.open();
+             without_gil([&] { saver.restore(*open, prefix); });
            })
       .def_prop_ro("last_checkpoints", [](const Saver& saver) {
         nb::list all;
@@ -111,7 +105,11 @@ void bind_saver(nb::module_& m) {
   m.def("make_saver", [](nb::object variables, int max_to_keep, double hours) {
     return building([&] {
       SaverOptions options{.max_to_keep = max_to_keep, .keep_checkpoint_every_n_hours = hours};
-      if (!variables.is_none()) {
+      if (PyDict_Check(variables.ptr())) {
+        for (auto [name, variable] : nb::borrow<nb::dict>(variables)) {
+          options.named.emplace(nb::cast<std::string>(name), variable_of(variable));
+        }
+      } else if (!variables.is_none()) {
         for (nb::handle variable : variables) options.var_list.push_back(variable_of(variable));
       }
       return std::make_unique<Saver>(options);
@@ -165,26 +163,29 @@ void bind_summaries(nb::module_& m) {
 void bind_session(nb::module_& m) {
   nb::class_<SessionHandle>(m, "Session")
       .def("run", run)
-      .def("close", [](SessionHandle& handle) { without_gil([&] { handle.session->close(); }); })
+      .def("run_plain", [](SessionHandle& handle, nb::handle fetches, nb::handle feeds) { return handle.runs.run(fetches, feeds); })
+      .def("close", [](SessionHandle& handle) { handle.close(); })
       .def_prop_ro("graph", [](const SessionHandle& handle) { return handle.graph; })
-      .def_prop_ro("target", [](const SessionHandle& handle) { return handle.session->target(); })
+      .def_prop_ro("target", [](const SessionHandle& handle) { return handle.target; })
       .def("is_initialized",
-           [](SessionHandle& handle, nb::handle variable) { return handle.session->is_initialized(variable_of(variable)); })
+           [](SessionHandle& handle, nb::handle variable) { return handle.open()->is_initialized(variable_of(variable)); })
       .def("variable_value",
            [](SessionHandle& handle, nb::handle variable) {
              const Variable wanted = variable_of(variable);
-             return array_of(without_gil([&] { return handle.session->variable_value(wanted); }));
+             const std::shared_ptr<Session> session = handle.open();
+             return array_of(without_gil([&] { return session->variable_value(wanted); }));
            })
       .def("set_variable", [](SessionHandle& handle, nb::handle variable, nb::handle value) {
         const Variable wanted = variable_of(variable);
         const Tensor tensor = tensor_of(value, wanted.dtype());
-        without_gil([&] { handle.session->set_variable(wanted, tensor); });
+        const std::shared_ptr<Session> session = handle.open();
+        without_gil([&] { session->set_variable(wanted, tensor); });
       });
   m.def("make_session", [](const std::string& target, nb::object graph, int threads) {
     std::shared_ptr<Graph> owned =
         graph.is_none() ? owner_of(Graph::current()) : nb::cast<std::shared_ptr<Graph>>(graph);
     const SessionConfig config{.graph = owned.get(), .num_threads = threads};
-    return SessionHandle{owned, make_session(target, config)};
+    return SessionHandle(owned, make_session(target, config));
   });
   bind_saver(m);
   bind_summaries(m);

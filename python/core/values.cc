@@ -122,6 +122,36 @@ nb::object strings_object(const Tensor& tensor) {
   return helper("string_array")(elements, shape_object(tensor.shape()));
 }
 
+// The attribute of a module, which `kept` keeps. Guarded by the GIL: a lock would wait for a thread that waits for the GIL.
+nb::handle kept_attribute(nb::object*& kept, const char* module, const char* name) {
+  if (kept == nullptr) kept = new nb::object(nb::module_::import_(module).attr(name));
+  return *kept;
+}
+
+template <class T>
+nb::object scalar_of(const char* type, const Tensor& tensor) {
+  static nb::object* made = nullptr;
+  return kept_attribute(made, "numpy", type)(tensor.item<T>());
+}
+
+// The NumPy scalar of a number; an invalid object for dtypes that Python has no numbers of.
+nb::object scalar_of(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::pred:
+      return scalar_of<bool>("bool_", tensor);
+    case DType::s32:
+      return scalar_of<int32_t>("int32", tensor);
+    case DType::s64:
+      return scalar_of<int64_t>("int64", tensor);
+    case DType::f32:
+      return scalar_of<float>("float32", tensor);
+    case DType::f64:
+      return scalar_of<double>("float64", tensor);
+    default:
+      return nb::object();
+  }
+}
+
 // Memory of a tensor, for memoryview(): the buffer protocol of the type TensorMemory.
 struct TensorMemory {
   Tensor tensor;
@@ -306,7 +336,7 @@ Tensor tensor_of(nb::handle value, DType like, Keep* keep) {
       nb::tuple made = nb::cast<nb::tuple>(helper("plain_array")(
           value, like == DType::invalid ? nb::none() : nb::object(nb::str(dtype_name(like).c_str()))));
       if (nb::cast<std::string>(made[1]) == "string") return strings_of(made[0]);
-      return tensor_of(nb::object(made[0]), like, nullptr);
+      if (!made[0].is(value)) return tensor_of(nb::object(made[0]), like, nullptr);
     }
     throw nb::type_error(fmt::format("array, got elements '{}', expected numbers or texts", format).c_str());
   }
@@ -328,6 +358,10 @@ Tensor tensor_of(nb::handle value, DType like, Keep* keep) {
 nb::object array_of(const Tensor& tensor) {
   if (!tensor.valid()) return nb::none();
   if (tensor.dtype() == DType::string) return strings_object(tensor);
+  if (tensor.rank() == 0) {
+    nb::object scalar = scalar_of(tensor);
+    if (scalar.is_valid()) return scalar;
+  }
   const char* format = format_of(tensor.dtype());
   if (format == nullptr) {
     throw nb::type_error(fmt::format("NumPy has no elements like {}", to_string(tensor.dtype())).c_str());
@@ -340,9 +374,13 @@ nb::object array_of(const Tensor& tensor) {
     memory.strides[i] = stride;
     stride *= std::max<Py_ssize_t>(memory.shape[i], 1);
   }
-  static nb::object* from_memory = new nb::object(helper("from_memory"));
-  return (*from_memory)(nb::cast(std::move(memory)), tensor.rank() == 0,
-                        tensor.dtype() == DType::bf16 ? nb::object(nb::str("bfloat16")) : nb::none());
+  nb::object owner = nb::cast(std::move(memory));
+  if (tensor.rank() != 0 && tensor.dtype() != DType::bf16) {
+    static nb::object* as_array = nullptr;
+    return kept_attribute(as_array, "numpy", "asarray")(owner);
+  }
+  return helper("from_memory")(owner, tensor.rank() == 0,
+                               tensor.dtype() == DType::bf16 ? nb::object(nb::str("bfloat16")) : nb::none());
 }
 
 DType symbolic_dtype(nb::handle value) {

@@ -11,12 +11,12 @@ from typing import Any
 import jax._src.xla_bridge as xla_bridge
 import jax.numpy as jnp
 from jax import lax
-from jax._src import compilation_cache, core, custom_partitioning
+from jax._src import compilation_cache
 from jax._src.interpreters import mlir
 from jax._src.lax import ann
 from jaxlib import xla_client
 
-from systole_tpu import _callbacks, _dlpack, _ffi, _like_cpu, library_path
+from systole_tpu import _callbacks, _dlpack, _ffi, _like_cpu, _partitioning, library_path
 
 PLATFORM = "systole"
 # Primitives whose rules for CPUs call LAPACK by names that the plugin has, too. The CPU's rule of dot_general is left
@@ -43,7 +43,6 @@ def register() -> None:
     _like_cpu.register(PLATFORM)
     _dlpack.register(PLATFORM)
     mlir.register_lowering(ann.approx_top_k_p, _lower_approx_top_k, platform=PLATFORM)
-    mlir.register_lowering(custom_partitioning.custom_partitioning_p, _lower_custom_partitioning, platform=PLATFORM)
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _allow_compilation_cache()
@@ -68,6 +67,7 @@ def _register_ffi(library: str) -> None:
     xla_client.register_custom_call_handler(PLATFORM, partial(_ffi.register_target, ffi))
     xla_client.register_custom_type_handler(PLATFORM, partial(_ffi.register_type, ffi))
     _callbacks.register(ffi, PLATFORM)
+    _partitioning.register(ffi, PLATFORM)
 
 
 def _register_lapack() -> None:
@@ -108,11 +108,6 @@ def _lower_approx_top_k(ctx: Any, operand: Any, *, reduction_dimension: int, is_
     size = ctx.avals_out[0].shape[reduction_dimension]
     exact = partial(_approx_top_k, reduction_dimension=reduction_dimension, is_max_k=is_max_k, size=size)
     return mlir.lower_fun(exact, multiple_results=True)(ctx, operand)
-
-
-def _lower_custom_partitioning(ctx: Any, *operands: Any, call: Any, **_: Any) -> Any:
-    """Lowers the function itself: the plugin splits it as it splits what surrounds it."""
-    return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *operands)
 
 
 def _allow_compilation_cache() -> None:

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
 
 from systole_tpu import command_path
 
 
-def main() -> NoReturn:
-    """Becomes the program, with the arguments of this process."""
+def _is_python(words: list[str]) -> bool:
+    """Whether the command runs or reads a program in Python."""
+    if len(words) < 2:
+        return False
+    return words[1] != "--help" if words[0] == "run" else words[0] == "check" and words[1].endswith(".py")
+
+
+def main() -> int:
+    """Becomes the program, with the arguments of this process.
+
+    Programs in Python run in this process: its environment holds the package.
+    """
+    words = sys.argv[1:]
+    if _is_python(words):
+        from systole_tpu import __main__ as python
+
+        return python.main(words if words[0] == "check" else words[1:])
     path = str(command_path())
-    os.execv(path, [path, *sys.argv[1:]])
+    os.execv(path, [path, *words])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

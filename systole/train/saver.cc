@@ -62,30 +62,32 @@ Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
       file_system_(file_system_or_default(options_.file_system)),
       clock_(options_.clock != nullptr ? *options_.clock : real_clock()) {
-  if (options_.var_list.empty()) {
+  if (options_.var_list.empty() && options_.named.empty()) {
     options_.var_list = global_variables();
     if (options_.saveables.empty()) {
       options_.saveables = Graph::current().collection<Saveable>(graph_keys::saveable_objects);
     }
   }
-  if (options_.var_list.empty() && options_.saveables.empty()) {
+  if (options_.var_list.empty() && options_.named.empty() && options_.saveables.empty()) {
     throw invalid_argument("Saver: No variables to save");
   }
-  auto& variables = options_.var_list;
-  std::ranges::sort(variables, {}, [](const Variable& v) { return v.name(); });
-  for (size_t i = 1; i < variables.size(); ++i) {
-    if (variables[i].name() == variables[i - 1].name() && !(variables[i] == variables[i - 1])) {
-      throw invalid_argument("Saver: At least two variables have the same name: {}",
-                             variables[i].name());
-    }
+  std::map<std::string, Variable> named = options_.named;
+  for (const Variable& variable : options_.var_list) {
+    const auto [at, is_new] = named.emplace(variable.name(), variable);
+    if (is_new || at->second == variable) continue;
+    throw invalid_argument("Saver: At least two variables have the same name: {}", variable.name());
   }
-  variables.erase(std::unique(variables.begin(), variables.end()), variables.end());
+  options_.var_list.clear();
+  for (const auto& [name, variable] : named) {
+    names_.push_back(name);
+    options_.var_list.push_back(variable);
+  }
   next_preserved_time_ = seconds(clock_) + options_.keep_checkpoint_every_n_hours * kSecondsAnHour;
 }
 
 CheckpointSnapshot Saver::snapshot(Session& session) const {
-  CheckpointSnapshot snapshot{.values = StepLoop::snapshot(session, options_.var_list)};
-  for (const Variable& variable : options_.var_list) snapshot.names.push_back(variable.name());
+  CheckpointSnapshot snapshot{.names = names_,
+                              .values = StepLoop::snapshot(session, options_.var_list)};
   for (const Saveable& saveable : options_.saveables) {
     snapshot.extras[extra_of(saveable)] = session.run(saveable.state).item<std::string>();
   }
@@ -217,9 +219,9 @@ std::vector<std::string> Saver::last_checkpoints() const {
 CheckpointMatch Saver::match_variables(const Graph& graph, const std::string& prefix) const {
   CheckpointMatch match("use another directory (model_dir), or warm_start_from for what matches");
   const auto old_names = old_slot_names(graph, file_system_, prefix);
-  for (const Variable& variable : options_.var_list) {
-    const auto old = old_names.find(variable.name());
-    match.add(old == old_names.end() ? variable.name() : old->second, variable);
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const auto old = old_names.find(names_[i]);
+    match.add(old == old_names.end() ? names_[i] : old->second, options_.var_list[i]);
   }
   return match;
 }

@@ -1,6 +1,7 @@
 // Saver: the variables of a session as TensorFlow's checkpoints. (tf.train.Saver)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ namespace systole {
 class CheckpointMatch;
 
 struct SaverOptions {
-  // Empty: all global variables of the current graph.
+  // Empty, as `named`: all global variables of the current graph.
   std::vector<Variable> var_list = {};
+  // Variables by the names that the checkpoint has for them.
+  std::map<std::string, Variable> named = {};
   // Other objects to save. If this and var_list are empty: the collection
   // graph_keys::saveable_objects of the current graph.
   std::vector<Saveable> saveables = {};
@@ -121,6 +124,7 @@ class Saver {
   void write_state(const std::string& directory) const;
 
   SaverOptions options_;
+  std::vector<std::string> names_;  // of options_.var_list in checkpoints, sorted
   FileSystem& file_system_;
   Clock& clock_;
   std::vector<Kept> kept_;

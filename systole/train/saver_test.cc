@@ -74,6 +74,18 @@ TEST_F(SaverTest, SavesAndRestores) {
               ::testing::ElementsAre(::testing::Pair("a", "b")));
 }
 
+// A checkpoint may have other names than the graph.
+TEST_F(SaverTest, SavesUnderNamesThatAreGiven) {
+  SaverOptions renamed = options();
+  renamed.named = {{"w", w_}, {"a/bias", b_}};
+  Saver saver(renamed);
+  saver.save(*session_, "d/model.ckpt");
+  EXPECT_THAT(BundleReader(fs_, "d/model.ckpt").keys(), ::testing::ElementsAre("a/bias", "w"));
+  set_kernel(9);
+  saver.restore(*session_, "d/model.ckpt");
+  EXPECT_EQ(kernel(), "f32[2] {1, 2}");
+}
+
 // Iterators of a session continue where they were; one that begins with the checkpoint says so.
 TEST_F(SaverTest, SavesAndRestoresIterators) {
   const Dataset numbers = Dataset::range(100).shuffle(10, {.seed = 1}).batch(2);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the build to a new prefix, then builds and runs the README's first program against it with
+# Installs the build to a new prefix, then builds and runs the first program of docs/first_steps.md against it with
 # find_package(systole) and with pkg-config.   usage: run.sh CMAKE BUILD_FOLDER COMPILER
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3

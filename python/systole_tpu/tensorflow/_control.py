@@ -89,6 +89,9 @@ def cond(
         raise TypeError("pred must not be a Python bool")
     then, other = _Branch(true_fn), _Branch(false_fn)
     results = _core.cond(pred, then, other, name or "cond")
+    for branch, function in ((then, "true_fn"), (other, "false_fn")):
+        if branch.structure is None:
+            raise ValueError(f"{function} must have a return value.")
     packed = pack_like(then.structure, results)
     return packed[0] if isinstance(packed, list) and len(packed) == 1 and not strict else packed
 

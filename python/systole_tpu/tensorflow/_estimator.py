@@ -45,11 +45,9 @@ class EstimatorSpec:
     ) -> None:
         self.mode, self.predictions, self.loss, self.train_op = mode, predictions, loss, train_op
         self.eval_metric_ops, self.export_outputs, self.scaffold = eval_metric_ops, export_outputs, scaffold
-        self.training_hooks, self.evaluation_hooks, self.prediction_hooks = (
-            training_hooks,
-            evaluation_hooks,
-            prediction_hooks,
-        )
+        self.training_hooks = [*(training_hooks or []), *(training_chief_hooks or [])]
+        self.evaluation_hooks, self.prediction_hooks = evaluation_hooks, prediction_hooks
+        self.scaffold_fn = None if scaffold is None else lambda: scaffold
 
 
 @export("contrib.tpu.TPUEstimatorSpec", "estimator.tpu.TPUEstimatorSpec")
@@ -70,7 +68,10 @@ class TPUEstimatorSpec(EstimatorSpec):
         evaluation_hooks: Any = None,
         prediction_hooks: Any = None,
     ) -> None:
-        super().__init__(mode, predictions, loss, train_op, None, export_outputs)
+        super().__init__(
+            mode, predictions, loss, train_op, None, export_outputs, None, training_hooks, None, evaluation_hooks,
+            prediction_hooks,
+        )  # fmt: skip
         self.eval_metrics, self.scaffold_fn, self.host_call = eval_metrics, scaffold_fn, host_call
 
 
@@ -94,7 +95,18 @@ def _config(name: str, arguments: dict[str, Any]) -> Any:
     def replace(self: Any, **kwargs: Any) -> Any:
         return type(self)(**{**self.__dict__, **kwargs})
 
-    return type(name, (), {"__init__": __init__, "replace": replace, "__module__": "systole_tpu.tensorflow.estimator"})
+    def __repr__(self: Any) -> str:
+        return f"{name}({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
+
+    fields = {"__init__": __init__, "replace": replace, "_replace": replace, "__repr__": __repr__, **_ALONE}
+    return type(name, (), {**fields, "__module__": "systole_tpu.tensorflow.estimator"})
+
+
+# What a configuration says of a cluster of servers: there is one, this one.
+_ALONE = {
+    "cluster_spec": None, "evaluation_master": "", "global_id_in_cluster": 0, "is_chief": True, "num_ps_replicas": 0,
+    "num_worker_replicas": 1, "service": None, "task_id": 0, "task_type": "worker",
+}  # fmt: skip
 
 
 _RUN = {
@@ -109,9 +121,9 @@ _TPU = {
     "eval_training_input_configuration": 2, "experimental_host_call_every_n_steps": 1,
 }  # fmt: skip
 RunConfig = export("estimator.RunConfig", "contrib.learn.RunConfig")(_config("RunConfig", _RUN))
-_TPU_RUN = {"tpu_config": None, "evaluation_master": None, "master": None, "cluster": None, **_RUN}
-TPURunConfig = export("contrib.tpu.RunConfig", "estimator.tpu.RunConfig")(_config("RunConfig", _TPU_RUN))
 TPUConfig = export("contrib.tpu.TPUConfig", "estimator.tpu.TPUConfig")(_config("TPUConfig", _TPU))
+_TPU_RUN = {"tpu_config": TPUConfig(), "evaluation_master": None, "master": None, "cluster": None, **_RUN}
+TPURunConfig = export("contrib.tpu.RunConfig", "estimator.tpu.RunConfig")(_config("RunConfig", _TPU_RUN))
 
 
 @export("contrib.tpu.InputPipelineConfig", "estimator.tpu.InputPipelineConfig")
@@ -119,7 +131,7 @@ class InputPipelineConfig:
     PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST, SLICED = 1, 2, 3, 4, 5
 
 
-def _options_of(config: Any, model_dir: Any) -> dict[str, Any]:
+def options_of(config: Any, model_dir: Any) -> dict[str, Any]:
     options = dict(getattr(config, "__dict__", {}))
     tpu = options.pop("tpu_config", None)
     if model_dir is not None:
@@ -160,8 +172,16 @@ class Estimator:
         self._model_fn, self._params = model_fn, dict(params or {})
         self._use_tpu = bool(tpu.get("use_tpu"))
         self._config = config if config is not None else RunConfig(model_dir=model_dir)
-        self._core = _core.make_estimator(self._build, {**_options_of(config, model_dir), **tpu}, warm_start_from)
+        self._core = _core.make_estimator(self._build, {**options_of(config, model_dir), **tpu}, warm_start_from)
         self._config = self._config.replace(model_dir=self._core.model_dir)
+
+    @classmethod
+    def of_core(cls, core: Any, config: Any = None) -> Estimator:
+        """Of an estimator of C++ that has a model."""
+        made = object.__new__(cls)
+        made._core, made._model_fn, made._params, made._use_tpu = core, None, {}, False
+        made._config = (config or RunConfig()).replace(model_dir=core.model_dir)
+        return made
 
     def _parameters(self, batch_size: Any) -> Any:
         params = dict(self._params)
@@ -177,8 +197,6 @@ class Estimator:
         result = self._model_fn(features, **given)
         if not isinstance(result, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
-        if getattr(result, "training_hooks", None) and mode == ModeKeys.TRAIN:
-            _warn_of_hooks(result.training_hooks)
         return result
 
     def _input(self, input_fn: Any) -> Any:
@@ -194,15 +212,13 @@ class Estimator:
     ) -> Estimator:
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
-        _warn_of_hooks(hooks)
-        self._core.train(self._input(input_fn), steps, max_steps)
+        self._core.train(self._input(input_fn), steps, max_steps, hooks)
         return self
 
     def evaluate(
         self, input_fn: Any, steps: Any = None, hooks: Any = None, checkpoint_path: Any = None, name: Any = None
     ) -> dict[str, Any]:
-        _warn_of_hooks(hooks)
-        return self._core.evaluate(self._input(input_fn), steps, checkpoint_path or "", name or "")
+        return self._core.evaluate(self._input(input_fn), steps, checkpoint_path or "", name or "", hooks)
 
     def predict(
         self,
@@ -214,7 +230,9 @@ class Estimator:
     ) -> Iterator[Any]:
         """The predictions of one example after the other."""
         keys = [predict_keys] if isinstance(predict_keys, str) else list(predict_keys or [])
-        predictions = self._core.predict(self._input(input_fn), keys, checkpoint_path or "", yield_single_examples)
+        predictions = self._core.predict(
+            self._input(input_fn), keys, checkpoint_path or "", yield_single_examples, hooks
+        )
         while (element := predictions.next()) is not None:
             yield element[0]
 
@@ -289,11 +307,6 @@ class TPUEstimator(Estimator):
         return {**super()._parameters(batch_size), "use_tpu": self._use_tpu}
 
 
-def _warn_of_hooks(hooks: Any) -> None:
-    if hooks:
-        NAMES["logging.warning"]("estimators do not call hooks of Python yet: %s", [type(h).__name__ for h in hooks])
-
-
 # -- Inputs and serving.
 
 
@@ -320,7 +333,31 @@ def numpy_input_fn(
     return input_fn
 
 
-@export("estimator.export.ServingInputReceiver")
+class ExportOutput:
+    """A signature of an exported model: tensors by name."""
+
+    outputs: dict[str, Any]
+
+
+@export("estimator.export.PredictOutput")
+class PredictOutput(ExportOutput):
+    def __init__(self, outputs: Any) -> None:
+        self.outputs = outputs if isinstance(outputs, dict) else {"output": outputs}
+
+
+@export("estimator.export.ClassificationOutput")
+class ClassificationOutput(ExportOutput):
+    def __init__(self, scores: Any = None, classes: Any = None) -> None:
+        self.outputs = {k: v for k, v in (("scores", scores), ("classes", classes)) if v is not None}
+
+
+@export("estimator.export.RegressionOutput")
+class RegressionOutput(ExportOutput):
+    def __init__(self, value: Any) -> None:
+        self.outputs = {"outputs": value}
+
+
+@export("estimator.export.ServingInputReceiver", "estimator.export.TensorServingInputReceiver")
 class ServingInputReceiver:
     def __init__(self, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None) -> None:
         self.features = features

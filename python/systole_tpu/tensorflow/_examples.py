@@ -24,7 +24,7 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _field(number: int, payload: bytes) -> bytes:
+def encode_field(number: int, payload: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
@@ -65,19 +65,19 @@ class _List:
 @export("train.BytesList")
 class BytesList(_List):
     def _bytes(self) -> bytes:
-        return b"".join(_field(1, v.encode() if isinstance(v, str) else bytes(v)) for v in self.value)
+        return b"".join(encode_field(1, v.encode() if isinstance(v, str) else bytes(v)) for v in self.value)
 
 
 @export("train.FloatList")
 class FloatList(_List):
     def _bytes(self) -> bytes:
-        return _field(1, struct.pack(f"<{len(self.value)}f", *self.value)) if self.value else b""
+        return encode_field(1, struct.pack(f"<{len(self.value)}f", *self.value)) if self.value else b""
 
 
 @export("train.Int64List")
 class Int64List(_List):
     def _bytes(self) -> bytes:
-        return _field(1, b"".join(_varint(int(v)) for v in self.value)) if self.value else b""
+        return encode_field(1, b"".join(_varint(int(v)) for v in self.value)) if self.value else b""
 
 
 @export("train.Feature")
@@ -94,7 +94,7 @@ class Feature:
 
     def _bytes(self) -> bytes:
         made = {1: self.bytes_list, 2: self.float_list, 3: self.int64_list}.get(self._kind)
-        return b"" if made is None else _field(self._kind, made._bytes())
+        return b"" if made is None else encode_field(self._kind, made._bytes())
 
     @staticmethod
     def _parse(data: bytes) -> Feature:
@@ -123,7 +123,7 @@ class Features:
 
     def _bytes(self) -> bytes:
         return b"".join(
-            _field(1, _field(1, name.encode()) + _field(2, made._bytes()))
+            encode_field(1, encode_field(1, name.encode()) + encode_field(2, made._bytes()))
             for name, made in sorted(self.feature.items())
         )
 
@@ -136,7 +136,7 @@ class Example:
         self.features = features or Features()
 
     def SerializeToString(self) -> bytes:
-        return _field(1, self.features._bytes())
+        return encode_field(1, self.features._bytes())
 
     def ParseFromString(self, serialized: bytes) -> int:
         self.features = Features()

@@ -16,6 +16,15 @@ from ._functions import core_function
 from ._registry import NAMES, export
 from ._shapes import TensorShape
 
+for _class, _doc in (
+    (
+        _core.Graph,
+        "Operations and the tensors that flow between them. Ops are added to the graph of the innermost `with`.",
+    ),
+    (_core.Tensor, "A result of an operation: a name, a dtype and a shape, and a value in each run of a session."),
+    (_core.Operation, "A node of a graph, which a session runs."),
+):
+    _class.__doc__ = _doc
 Graph = export("Graph")(_core.Graph)
 Tensor = export("Tensor")(_core.Tensor)
 Operation = export("Operation")(_core.Operation)
@@ -150,7 +159,7 @@ def _reflected(function: str) -> Any:
 
 def _like(value: Any, tensor: Any) -> Any:
     """A number or an array as a tensor of the dtype of another: as a left operand."""
-    if isinstance(value, (Tensor, Variable, bool, int, float)):
+    if isinstance(value, (Tensor, Variable, _core.KerasTensor, _core.KerasWeight, bool, int, float)):
         return value
     return _core.convert_to_tensor(value, tensor.dtype)
 
@@ -177,6 +186,8 @@ def _add_operators(cls: Any) -> None:
 
 _add_operators(Tensor)
 _add_operators(Variable)
+_add_operators(_core.KerasTensor)
+_add_operators(_core.KerasWeight)
 del Tensor.__len__, Variable.__len__
 Tensor.__repr__ = _tensor_repr
 Tensor.__str__ = _tensor_str
@@ -185,6 +196,7 @@ Operation.run = _run_operation
 Operation.device = ""
 Operation.__repr__ = lambda self: f"<tf.Operation '{self.name}' type={self.type}>"
 Operation.node_def = property(lambda self: self)
+export("NodeDef")(type("NodeDef", (), {"__doc__": "An operation as a message: operations have its fields themselves."}))
 
 
 # -- Graphs.

@@ -9,6 +9,7 @@ from typing import Any
 
 from systole_tpu import _core
 
+from ._keras_symbolic import call_as_layer, is_symbolic
 from ._registry import NAMES, ROOT
 
 # Older names of arguments, which 1.15 still takes.
@@ -39,7 +40,32 @@ _WITHOUT_EFFECT = {
     "fused", "variables_collections", "outputs_collections", "a_is_sparse", "b_is_sparse",
 }  # fmt: skip
 
-_FUNCTIONS = _core.functions()
+# Arguments that TensorFlow casts to the dtype of another.
+_CAST = {
+    "nn.softmax_cross_entropy_with_logits": ("labels", "logits"),
+    "nn.softmax_cross_entropy_with_logits_v2": ("labels", "logits"),
+}
+
+
+class _Function:
+    """A function of C++, which also takes the results of Keras's layers."""
+
+    def __init__(self, core: Any) -> None:
+        self.name, self.arguments, self._core = core.name, core.arguments, core
+        self.documentation = core.documentation
+
+    def __call__(self, values: dict[str, Any]) -> Any:
+        if is_symbolic(values):
+            return call_as_layer(self._core, values)
+        if self.name in _CAST:
+            cast, like = _CAST[self.name]
+            given, wanted = (getattr(values.get(k), "_dtype_name", None) for k in (cast, like))
+            if given and wanted and given != wanted:
+                values = {**values, cast: NAMES["cast"](values[cast], wanted)}
+        return self._core(values)
+
+
+_FUNCTIONS = {name: _Function(core) for name, core in _core.functions().items()}
 
 
 def core_function(name: str) -> Callable[..., Any]:
@@ -56,22 +82,21 @@ def _unsupported(name: str, argument: str) -> None:
     raise NotImplementedError(f"tf.{name}: argument '{argument}', got a value, expected its default")
 
 
-def _source(name: str, arguments: str, core: Any) -> tuple[str, list[str]]:
-    """The text of the function, and the arguments that it does not take."""
-    spec = ast.parse(f"def f({arguments}): pass").body[0].args  # type: ignore[attr-defined]
-    names = [a.arg for a in spec.posonlyargs + spec.args]
+def _source(made: str, name: str, spec: ast.arguments, arguments: str, core: Any) -> str:
+    """The text of the function of a line; `made` is its name there, and `core_<made>` the function of C++."""
+    names = [a.arg for a in spec.args]
     defaults = dict(zip(reversed(names), (ast.unparse(d) for d in reversed(spec.defaults)), strict=False))
     renamed = {**_RENAMED, **_RENAMED_IN.get(core.name, {})}
-    known = set(core.arguments) | {"name"}
+    known = {*core.arguments, "name"}
     values: dict[str, list[str]] = {}
-    checks = []
+    body = []
     for argument in names:
         target = argument if argument in known else renamed.get(argument, argument)
         if target in known:
             values.setdefault(target, []).append(argument)
         elif argument not in _WITHOUT_EFFECT:
             usual = defaults.get(argument, "None")
-            checks.append(
+            body.append(
                 f"    if {argument} is not None and {argument} != {usual}: _unsupported({name!r}, {argument!r})"
             )
     parts = []
@@ -81,32 +106,38 @@ def _source(name: str, arguments: str, core: Any) -> tuple[str, list[str]]:
         for older in sources[1:]:
             text = f"({older} if {older} is not None else {text})"
         parts.append(f"{target!r}: {text}")
-    last = name.rpartition(".")[2]
-    body = "\n".join([*checks, f"    return _core({{{', '.join(parts)}}})"])
-    return f"def {last}({arguments}):\n{body}\n", names
+    body.append(f"    return core_{made}({{{', '.join(parts)}}})")
+    return "\n".join([f"def {made}({arguments}):", *body, ""])
 
 
-def _document(core: Any, ops: dict[str, str], last: str) -> str:
-    sentence = ops.get(last.replace("_", "").lower(), "")
-    return sentence or f"tf.{core.name} of TensorFlow 1.15."
+def _document(name: str, core: Any, ops: dict[str, str]) -> str:
+    """The comment of the C++ function, or what its op says."""
+    last = core.name.rpartition(".")[2]
+    text = core.documentation or ops.get(last.replace("_", "").lower(), "")
+    if core.name != name:
+        text = f"{text}\n\nAnother name of tf.{core.name}." if text else f"tf.{core.name}."
+    return text.strip() or f"tf.{name} of TensorFlow 1.15."
 
 
 def make_all() -> None:
-    """Exports the functions of signatures.txt."""
+    """Exports the functions of signatures.txt. Parsed and compiled as one text, to save time."""
     ops = {name.lower(): doc for name, doc, *_ in _core.ops()}
     text = (Path(__file__).parent / "signatures.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    sources, made = [], []
-    for line in lines:
-        head, _, target = line.partition(" -> ")
-        name, _, arguments = head.partition("(")
-        core = _FUNCTIONS[target or name]
-        made.append((name, core))
-        source, _ = _source(name, arguments.removesuffix(")"), core)
-        sources.append(source)
-    for (name, core), source in zip(made, sources, strict=True):
-        scope: dict[str, Any] = {"_core": core, "_unsupported": _unsupported, "__name__": ROOT}
-        exec(compile(source, f"<systole tf.{name}>", "exec"), scope)
-        function = scope[name.rpartition(".")[2]]
-        function.__doc__ = _document(core, ops, name.rpartition(".")[2])
+    rows = []
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            head, _, target = line.partition(" -> ")
+            name, _, arguments = head.partition("(")
+            rows.append((name, arguments.removesuffix(")"), _FUNCTIONS[target or name]))
+    specs = ast.parse("\n".join(f"def f({arguments}): pass" for _, arguments, _ in rows)).body
+    scope: dict[str, Any] = {"_unsupported": _unsupported, "__name__": ROOT}
+    sources = []
+    for i, ((name, arguments, core), spec) in enumerate(zip(rows, specs, strict=True)):
+        scope[f"core_f{i}"] = core
+        sources.append(_source(f"f{i}", name, spec.args, arguments, core))  # type: ignore[attr-defined]
+    exec(compile("\n".join(sources), "<systole functions>", "exec"), scope)
+    for i, (name, _, core) in enumerate(rows):
+        function = scope[f"f{i}"]
+        function.__name__ = function.__qualname__ = name.rpartition(".")[2]
+        function.__doc__ = _document(name, core, ops)
         NAMES.setdefault(name, function)

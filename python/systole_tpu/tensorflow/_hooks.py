@@ -7,6 +7,9 @@ import os
 import time
 from typing import Any
 
+from systole_tpu import _core
+
+from ._control import flatten, pack_like
 from ._framework import get_default_graph
 from ._registry import NAMES, export
 from ._session import Session
@@ -48,6 +51,9 @@ class StopAtStepHook(SessionRunHook):
             raise ValueError("One of num_steps or last_step must be specified.")
         self._num_steps, self._last_step = num_steps, last_step
 
+    def _core_hook(self) -> Any:
+        return _core.stop_at_step_hook(self._num_steps, self._last_step)
+
     def begin(self) -> None:
         self._step = NAMES["train.get_or_create_global_step"]()
 
@@ -73,6 +79,13 @@ class LoggingTensorHook(SessionRunHook):
         self._tensors = tensors if isinstance(tensors, dict) else {str(getattr(t, "name", t)): t for t in tensors}
         self._every, self._secs, self._formatter = every_n_iter, every_n_secs, formatter
         self._runs, self._last = 0, 0.0
+
+    def _core_hook(self) -> Any:
+        if self._formatter is not None or any(isinstance(t, str) for t in self._tensors.values()):
+            return None
+        write = NAMES["logging.info"]
+        secs = self._secs if self._every is None else None
+        return _core.logging_hook(list(self._tensors.items()), self._every, secs, lambda line: write("%s", line))
 
     def before_run(self, run_context: Any) -> Any:
         now = time.monotonic()
@@ -120,6 +133,9 @@ class CheckpointSaverHook(SessionRunHook):
         self._secs, self._steps, self._saver = save_secs, save_steps, saver
         self._saved_at, self._saved_step = time.monotonic(), -1
 
+    def _core_hook(self) -> Any:
+        return _core.checkpoint_saver_hook(self._secs, self._steps) if self._saver is None else None
+
     def begin(self) -> None:
         self._step = NAMES["train.get_or_create_global_step"]()
 
@@ -147,6 +163,51 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, int(session.run(self._step)))
 
 
+@export("train.StepCounterHook")
+class StepCounterHook(SessionRunHook):
+    """Logs the steps a second."""
+
+    def __init__(
+        self, every_n_steps: Any = 100, every_n_secs: Any = None, output_dir: Any = None, summary_writer: Any = None
+    ) -> None:
+        self._every, self._secs = every_n_steps, every_n_secs
+        self._last = (time.monotonic(), 0)
+
+    def _core_hook(self) -> Any:
+        return _core.step_counter_hook(None if self._secs else self._every, self._secs)
+
+    def begin(self) -> None:
+        self._step = NAMES["train.get_or_create_global_step"]()
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        now, step = time.monotonic(), int(run_context.session.run(self._step))
+        if step - self._last[1] >= (self._every or 1):
+            NAMES["logging.info"]("global_step/sec: %g", (step - self._last[1]) / max(now - self._last[0], 1e-9))
+            self._last = (now, step)
+
+
+@export("train.FinalOpsHook")
+class FinalOpsHook(SessionRunHook):
+    """Runs tensors after the last step."""
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+        self._ops, self._feeds, self.final_ops_values = final_ops, final_ops_feed_dict, None
+
+    def end(self, session: Any) -> None:
+        self.final_ops_values = session.run(self._ops, self._feeds)
+
+
+@export("train.FeedFnHook")
+class FeedFnHook(SessionRunHook):
+    """Feeds what a function gives, in monitored sessions."""
+
+    def __init__(self, feed_fn: Any) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: Any) -> Any:
+        return SessionRunArgs(None, self.feed_fn())
+
+
 @export("train.Scaffold")
 class Scaffold:
     """What a monitored session runs to begin."""
@@ -168,6 +229,69 @@ class Scaffold:
 
     def finalize(self) -> Scaffold:
         return self
+
+
+class CoreHook:
+    """A hook of a program as C++ calls it: with tensors of the step, in a list."""
+
+    def __init__(self, hook: Any) -> None:
+        self._hook = hook
+        self._structure: Any = None
+        self._tensors: list[Any] = []
+        self._first: list[Any] = []  # what the first before_run() returned
+        self._wanted: Any = None
+
+    def begin(self) -> None:
+        self._hook.begin()
+
+    def fetches(self) -> list[Any]:
+        try:
+            request = self._hook.before_run(SessionRunContext(SessionRunArgs(None), None))
+        except AttributeError:  # it asks the session, which is not there yet
+            return []
+        self._first = [request]
+        if request is not None and request.fetches is not None:
+            leaves = [as_element(f) for f in flatten(request.fetches)]
+            self._tensors = [f for f in leaves if hasattr(f, "_dims")]
+        return self._tensors
+
+    def after_create_session(self, session: Any) -> None:
+        self._hook.after_create_session(session, None)
+
+    def before_run(self, session: Any) -> bool:
+        context = SessionRunContext(SessionRunArgs(None), session)
+        self._wanted = self._first.pop() if self._first else self._hook.before_run(context)
+        return context.stop_requested
+
+    def after_run(self, session: Any, values: list[Any]) -> bool:
+        context = SessionRunContext(SessionRunArgs(None), session)
+        request, results = self._wanted, None
+        if request is not None and request.fetches is not None:
+            known = dict(zip(self._tensors, values, strict=True))
+            leaves = [as_element(f) for f in flatten(request.fetches)]
+            others = [f for f in leaves if f not in known]
+            known.update(zip(others, session.run(others) if others else [], strict=True))
+            results = pack_like(request.fetches, [known[f] for f in leaves])
+        self._hook.after_run(context, SessionRunValues(results, None, None))
+        return context.stop_requested
+
+    def end(self, session: Any) -> None:
+        self._hook.end(session)
+
+
+def as_element(fetch: Any) -> Any:
+    """The tensor, the value of the variable, or the operation of a name."""
+    if isinstance(fetch, str):
+        return get_default_graph().as_graph_element(fetch)
+    return fetch.value() if hasattr(fetch, "_core_name") else fetch
+
+
+def initialize(scaffold: Any, session: Any) -> None:
+    """Does what a Scaffold says once variables have their first values."""
+    if scaffold.init_op is not None:
+        session.run(scaffold.init_op, scaffold.init_feed_dict)
+    if scaffold.init_fn is not None:
+        scaffold.init_fn(scaffold, session)
 
 
 class MonitoredSession:

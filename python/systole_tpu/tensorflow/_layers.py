@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._arguments import bind, constructor, signature_of
 from ._registry import NAMES, export
 
 _CLASSES = {
@@ -56,12 +57,16 @@ class Layer:
 
 
 def _layer_class(name: str, function: str) -> Any:
-    positions = [a for a in core_function_arguments(function) if a != "inputs"]
+    full = f"layers.{name}"
+    signature = signature_of(full, [])
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        Layer.__init__(self, kwargs.get("trainable", True), kwargs.get("name"))
-        self._arguments = dict(zip(positions, args, strict=False), **kwargs)
+        values = bind(full, signature, [], args, kwargs)
+        Layer.__init__(self, values.get("trainable", True), values.get("name"))
+        self._arguments = values
         self._made: Any = None
+
+    __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
 
     def __call__(self: Any, inputs: Any, **kwargs: Any) -> Any:
         arguments = {**self._arguments, **kwargs}
@@ -80,58 +85,15 @@ def _layer_class(name: str, function: str) -> Any:
     return type(
         name,
         (Layer,),
-        {"__init__": __init__, "__call__": __call__, "apply": __call__, "__module__": "systole_tpu.tensorflow.layers"},
+        {
+            "__init__": __init__,
+            "__call__": __call__,
+            "apply": __call__,
+            "__module__": "systole_tpu.tensorflow.layers",
+            "__doc__": f"tf.layers.{function} as an object, whose calls share their variables.",
+        },
     )
-
-
-def core_function_arguments(function: str) -> list[str]:
-    import inspect
-
-    from ._functions import make_all
-
-    if f"layers.{function}" not in NAMES:
-        make_all()
-    return list(inspect.signature(NAMES[f"layers.{function}"]).parameters)
 
 
 for _name, _function in _CLASSES.items():
     export(f"layers.{_name}")(_layer_class(_name, _function))
-
-
-@export("contrib.layers.flatten")
-def contrib_flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> Any:
-    return NAMES["layers.flatten"](inputs)
-
-
-@export("contrib.layers.fully_connected")
-def fully_connected(
-    inputs: Any,
-    num_outputs: int,
-    activation_fn: Any = "relu",
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = None,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-) -> Any:
-    """activation_fn(inputs * weights + biases)."""
-    if normalizer_fn is not None:
-        raise NotImplementedError("tf.contrib.layers.fully_connected: normalizer_fn, expected None")
-    return NAMES["layers.dense"](
-        inputs,
-        num_outputs,
-        activation=NAMES["nn.relu"] if activation_fn == "relu" else activation_fn,
-        kernel_initializer=weights_initializer,
-        kernel_regularizer=weights_regularizer,
-        bias_initializer=biases_initializer,
-        bias_regularizer=biases_regularizer,
-        trainable=trainable,
-        name=scope or "fully_connected",
-        reuse=reuse,
-    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from systole_tpu import _core
 
+from ._arguments import bind, described, signature_of
 from ._framework import Tensor, Variable, op
 from ._functions import core_function
 from ._registry import export
@@ -238,7 +239,32 @@ for _type in _OPS:
     if not _type.startswith("_"):
         export(f"raw_ops.{_type}")(op_function(_type))
 
-# Functions that are an op, with the arguments of the op.
+
+def named_op(full: str, type_: str) -> Any:
+    """An op as tf.<full>, with TensorFlow's arguments, which may have other names than the op's."""
+    signature = signature_of(full, [])
+    _, doc, inputs, attrs, _ = _OPS[type_]
+    names = [n for n, _ in inputs] + [a for a, *_ in attrs]
+    parameters = list(signature.parameters)
+    # An argument of another name is the op's at its place.
+    targets = {p: p if p in names else names[i] if i < len(inputs) else "" for i, p in enumerate(parameters)}
+    raw = op_function(type_)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given: dict[str, Any] = {}
+        for key, value in bind(full, signature, [], args, kwargs).items():
+            if value is None or key == "name":
+                continue
+            if targets[key]:
+                given[targets[key]] = value
+            elif value != signature.parameters[key].default:
+                raise NotImplementedError(f"tf.{full}: argument '{key}', got {value!r}, expected its default")
+        return raw(**given, name=kwargs.get("name"))
+
+    return described(function, full.rpartition(".")[2], doc, signature)
+
+
+# Functions that are an op.
 for _name, _type in {
     "read_file": "ReadFile",
     "io.read_file": "ReadFile",
@@ -271,7 +297,7 @@ for _name, _type in {
     "quantization.fake_quant_with_min_max_vars": "FakeQuantWithMinMaxVars",
     "quantization.fake_quant_with_min_max_args": "FakeQuantWithMinMaxArgs",
 }.items():
-    export(_name)(op_function(_type))
+    export(_name)(named_op(_name, _type))
 
 
 @export("string_join", "strings.join")

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from systole_tpu import _core
+
 T = TypeVar("T")
 
 ROOT = "systole_tpu.tensorflow"
@@ -40,8 +42,16 @@ def module(name: str) -> types.ModuleType:
     return sys.modules[full]
 
 
+def _document(name: str, value: Any) -> None:
+    """Documents a function or class that does not do it itself: by the C++ function of its name."""
+    plain = isinstance(value, (types.FunctionType, type))
+    if plain and not value.__doc__ and value.__module__.startswith("systole_tpu"):
+        value.__doc__ = _core.documentation(name) or f"tf.{name} of TensorFlow 1.15."
+
+
 def assemble() -> None:
     """Puts all names into their modules."""
     for name, value in sorted(NAMES.items()):
+        _document(name, value)
         parent, _, last = name.rpartition(".")
         setattr(module(parent), last, value)

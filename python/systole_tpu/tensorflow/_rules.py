@@ -6,6 +6,7 @@ from typing import Any
 
 from systole_tpu import _core
 
+from ._arguments import bind, described, refuse_rest, signature_of
 from ._framework import GraphKeys, add_to_collection, get_collection, known, notes
 from ._registry import export
 
@@ -15,15 +16,6 @@ _LABELS = {
     "sigmoid_cross_entropy": ("multi_class_labels", "logits"),
     "sparse_softmax_cross_entropy": ("labels", "logits"),
     "hinge_loss": ("labels", "logits"),
-}
-# Where tf.losses has other arguments between labels, predictions and weights.
-_ORDER = {
-    "softmax_cross_entropy": ["weights", "label_smoothing", "scope", "loss_collection", "reduction"],
-    "sigmoid_cross_entropy": ["weights", "label_smoothing", "scope", "loss_collection", "reduction"],
-    "huber_loss": ["weights", "delta", "scope", "loss_collection", "reduction"],
-    "log_loss": ["weights", "epsilon", "scope", "loss_collection", "reduction"],
-    "cosine_distance": ["axis", "weights", "scope", "loss_collection", "reduction", "dim"],
-    "mean_pairwise_squared_error": ["weights", "scope", "loss_collection"],
 }
 
 
@@ -37,27 +29,17 @@ class Reduction:
     SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
 
 
-def _bind(name: str, positions: list[str], args: Any, kwargs: Any) -> dict[str, Any]:
-    if len(args) > len(positions):
-        raise TypeError(f"{name}() takes {len(positions)} arguments, got {len(args)}")
-    values = dict(zip(positions, args, strict=False))
-    for key, value in kwargs.items():
-        if key not in positions:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{key}', expected {', '.join(positions)}")
-        if key in values:
-            raise TypeError(f"{name}() got multiple values for argument '{key}'")
-        values[key] = value
-    return values
-
-
 def _loss(name: str, doc: str, arguments: Any) -> Any:
     labels, predictions = _LABELS.get(name, ("labels", "predictions"))
     own = [a[0] for a in arguments]
-    order = _ORDER.get(name, ["weights", *own, "scope", "loss_collection", "reduction"])
-    positions = [labels, predictions, *order]
+    full = f"losses.{name}"
+    signature = signature_of(full, [labels, predictions, "weights", *own, "scope", "loss_collection", "reduction"])
 
     def loss(*args: Any, **kwargs: Any) -> Any:
-        values = _bind(f"tf.losses.{name}", positions, args, kwargs)
+        values = bind(full, signature, own, args, kwargs)
+        refuse_rest(
+            full, signature, values, [labels, predictions, "weights", "dim", "loss_collection", "reduction", *own]
+        )
         for needed in (labels, predictions):
             if values.get(needed) is None:
                 raise ValueError(f"{needed} must not be None.")
@@ -70,8 +52,7 @@ def _loss(name: str, doc: str, arguments: Any) -> Any:
             values.get("scope") or "", collection or "",
         )  # fmt: skip
 
-    loss.__name__, loss.__doc__ = name, doc
-    return loss
+    return described(loss, name, doc, signature)
 
 
 for _name, _doc, _arguments in _core.losses():
@@ -114,23 +95,14 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 def _metric(name: str, doc: str, arguments: Any, values_alone: bool) -> Any:
     own = [a[0] for a in arguments]
     inputs = ["values"] if values_alone else ["labels", "predictions"]
-    if name in ("auc", "mean_cosine_distance", "mean_iou", "mean_per_class_accuracy"):
-        first = ["dim"] if name == "mean_cosine_distance" else ["num_classes"] if name.startswith("mean_") else []
-        order = [*first, "weights", *(a for a in own if a not in first)]
-    elif name.endswith("_at_k") or name.endswith("_at_thresholds") or "_at_" in name:
-        order = [*own[:1], *(["class_id"] if "class_id" in own else []), "weights", *own[1:]]
-        order = (
-            list(dict.fromkeys(order))
-            if name.endswith("_at_thresholds") or "class_id" not in own
-            else [own[0], "class_id", "weights"]
-        )
-    else:
-        order = ["weights", *own]
-    positions = [*inputs, *order, "metrics_collections", "updates_collections", "name"]
-    positions += [a for a in own if a not in positions]
+    full = f"metrics.{name}"
+    tail = ["metrics_collections", "updates_collections", "name"]
+    signature = signature_of(full, [*inputs, "weights", *own, *tail])
+    inputs = list(signature.parameters)[: len(inputs)]
 
     def metric(*args: Any, **kwargs: Any) -> Any:
-        values = _bind(f"tf.metrics.{name}", positions, args, kwargs)
+        values = bind(full, signature, own, args, kwargs)
+        refuse_rest(full, signature, values, [*inputs, "weights", *own, *tail])
         given = {k: values[k] for k in own if k in values}
         weights = values.get("weights")
         value, update, accumulators = _core.metric(
@@ -147,8 +119,7 @@ def _metric(name: str, doc: str, arguments: Any, values_alone: bool) -> Any:
                 add_to_collection(collection, item)
         return value, update
 
-    metric.__name__, metric.__doc__ = name, doc
-    return metric
+    return described(metric, name, doc, signature)
 
 
 def accumulators_of(update: Any) -> list[Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,6 +90,16 @@ def tpu_target() -> str:
     return f"local:{tpu}"
 
 
+_open: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Closes what the program left open: threads of data sets end while there is an interpreter that they can call."""
+    for session in list(_open):
+        session.close()
+
+
 class BaseSession:
     """What Session and InteractiveSession share."""
 
@@ -97,6 +109,7 @@ class BaseSession:
         self._core = _core.make_session(target_of(target), self._graph, int(threads))
         self._scopes: list[Any] = []
         self._closed = False
+        _open.add(self)
 
     @property
     def graph(self) -> Graph:
@@ -114,9 +127,10 @@ class BaseSession:
         """The values of the fetches, in their structure: arrays, and None for operations."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        values = self._core.run_plain(fetches, feed_dict)
+        if values is not NotImplemented:
+            return values
         feeds = self._feeds(feed_dict) if feed_dict else {}
-        if isinstance(fetches, _LEAVES):
-            return self._core.run([fetches], feeds)[0]
         leaves: list[Any] = []
         structure = self._flatten(fetches, leaves)
         values = self._core.run(leaves, feeds) if leaves else []
@@ -141,6 +155,8 @@ class BaseSession:
         """The structure of the fetches with places in `leaves`."""
         if isinstance(fetch, str):
             fetch = self._graph.as_graph_element(fetch)
+            if getattr(fetch, "_dtype_name", "") == "resource":  # "v:0" is a variable's value
+                fetch = next(v for v in self._graph.get_collection("variables") if v.handle == fetch)
         if isinstance(fetch, _LEAVES):
             leaves.append(fetch)
             return len(leaves) - 1
@@ -183,6 +199,13 @@ class BaseSession:
         if not self._closed:
             self._closed = True
             self._core.close()
+
+
+def borrowed(core: Any) -> BaseSession:
+    """The session of an estimator, for its hooks."""
+    session = object.__new__(BaseSession)
+    session._core, session._graph, session._scopes, session._closed = core, core.graph, [], False
+    return session
 
 
 def _pack(structure: Any, values: list[Any]) -> Any:

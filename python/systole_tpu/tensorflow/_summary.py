@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import struct
 from typing import Any
 
 from systole_tpu import _core
 
+from ._examples import encode_field
 from ._registry import export
 
 
@@ -55,6 +57,36 @@ def merge_all(key: str = "summaries", scope: Any = None, name: Any = None) -> An
     return _core.merge_all_summaries(key)
 
 
+class _Value:
+    """A number of a summary, under its tag."""
+
+    def __init__(self, tag: str = "", simple_value: float = 0.0, **kwargs: Any) -> None:
+        self.tag, self.simple_value = tag, simple_value
+
+
+class _Values(list):  # type: ignore[type-arg]
+    def add(self, **fields: Any) -> _Value:
+        self.append(_Value(**fields))
+        return self[-1]
+
+
+@export("Summary", "summary.Summary")
+class Summary:
+    """Numbers for an event file."""
+
+    Value = _Value
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = _Values(value or [])
+
+    def SerializeToString(self) -> bytes:
+        def one(value: _Value) -> bytes:
+            number = struct.pack("<f", value.simple_value)
+            return encode_field(1, value.tag.encode()) + b"\x15" + number
+
+        return b"".join(encode_field(1, one(v)) for v in self.value)
+
+
 @export("summary.FileWriter", "train.SummaryWriter")
 class FileWriter:
     """Writes summaries into an event file of a folder."""
@@ -76,7 +108,8 @@ class FileWriter:
         return self._logdir
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        self._core.add_summary(summary, int(global_step or 0))
+        data = summary.SerializeToString() if isinstance(summary, Summary) else summary
+        self._core.add_summary(data, int(global_step or 0))
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         self._core.add_graph(graph, int(global_step or 0))

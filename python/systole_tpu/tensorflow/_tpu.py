@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from systole_tpu import _core
@@ -66,6 +68,36 @@ _CONTEXT = _TpuContext()
 @export("contrib.tpu.python.tpu.tpu_function.get_tpu_context")
 def get_tpu_context() -> _TpuContext:
     return _CONTEXT
+
+
+@export("contrib.tpu.bfloat16_scope", "tpu.bfloat16_scope")
+@contextlib.contextmanager
+def bfloat16_scope(name: Any = None) -> Iterator[Any]:
+    """Layers with inputs of bfloat16 keep their variables as float32."""
+    scope = _core.bfloat16_scope(name or "")
+    scope.__enter__()
+    try:
+        yield NAMES["get_variable_scope"]()
+    finally:
+        scope.__exit__(None, None, None)
+
+
+@export("contrib.layers.recompute_grad")
+def recompute_grad(fn: Any, use_data_dep: Any = None, tupleize_grads: bool = False) -> Any:
+    """The function, whose values are computed again for its gradients."""
+
+    def call(*args: Any) -> Any:
+        several = []
+
+        def own(values: list[Any]) -> list[Any]:
+            result = fn(*values)
+            several.append(isinstance(result, (list, tuple)))
+            return list(result) if several[-1] else [result]
+
+        results = _core.recompute_grad(own, list(args))
+        return results if several[-1] else results[0]
+
+    return call
 
 
 # The modules within tf.contrib.tpu that programs import.

@@ -7,6 +7,7 @@ from typing import Any
 
 from systole_tpu import _core
 
+from ._arguments import bind, constructor, described, has_arguments, refuse_rest, signature_of
 from ._framework import GraphKeys, get_collection, get_default_graph, gradients, group, op
 from ._registry import NAMES, export
 from ._variables import get_variable, trainable_variables
@@ -143,59 +144,41 @@ class _RuleOptimizer(Optimizer):
         return self._made.variables()
 
 
-# The arguments of TensorFlow's classes in its order, where C++ has others besides.
-_POSITIONS = {
-    "AdamOptimizer": ["learning_rate", "beta1", "beta2", "epsilon", "use_locking", "name"],
-    "AdagradOptimizer": ["learning_rate", "initial_accumulator_value", "use_locking", "name"],
-    "AdadeltaOptimizer": ["learning_rate", "rho", "epsilon", "use_locking", "name"],
-    "MomentumOptimizer": ["learning_rate", "momentum", "use_locking", "name", "use_nesterov"],
-    "RMSPropOptimizer": ["learning_rate", "decay", "momentum", "epsilon", "use_locking", "centered", "name"],
-    "GradientDescentOptimizer": ["learning_rate", "use_locking", "name"],
-    "FtrlOptimizer": [
-        "learning_rate", "learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
-        "l2_regularization_strength", "use_locking", "name", "accum_name", "linear_name",
-        "l2_shrinkage_regularization_strength",
-    ],
-}  # fmt: skip
-
-
-def _optimizer_class(name: str, doc: str, learning_rate: Any, arguments: Any) -> type[Optimizer]:
-    own = {argument: usual for argument, usual, _, _ in arguments}
+def _optimizer_class(name: str, full: str, doc: str, learning_rate: Any, arguments: Any) -> type[Optimizer]:
+    own = [argument for argument, _, _, _ in arguments]
     required = [argument for argument, _, needed, _ in arguments if needed]
-    positions = _POSITIONS.get(
-        name, ["learning_rate", *required, *(a for a in own if a not in required), "use_locking", "name"]
-    )
+    optional = [a for a in own if a not in required]
+    signature = signature_of(full, ["learning_rate", *required, *optional, "use_locking", "name"])
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if len(args) > len(positions):
-            raise TypeError(f"{name}() takes {len(positions)} arguments, got {len(args)}")
-        values = dict(zip(positions, args, strict=False))
-        for key, value in kwargs.items():
-            if key in values:
-                raise TypeError(f"{name}() got multiple values for argument '{key}'")
-            if key not in positions and key not in own:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{key}', expected {', '.join(positions)}")
-            values[key] = value
+        values = bind(full, signature, own, args, kwargs)
+        refuse_rest(full, signature, values, ["learning_rate", *own])
         for argument in ["learning_rate"] * (learning_rate is None) + required:
             if argument not in values:
-                raise TypeError(f"{name}() missing required argument '{argument}'")
+                raise TypeError(f"tf.{full}(): missing a required argument: '{argument}'")
         Optimizer.__init__(self, values.get("use_locking", False), values.get("name", name.removesuffix("Optimizer")))
         rate = values.get("learning_rate", learning_rate)
         given = {k: v() if callable(v) else v for k, v in values.items() if k in own}
         self._learning_rate = self._lr = rate
-        self._made = _core.make_optimizer(name, rate() if callable(rate) else rate, given)
+        # What makes another one of the same arguments, for Keras.
+        self._rule = (name, rate() if callable(rate) else rate, given)
+        self._made = _core.make_optimizer(*self._rule)
 
+    __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
     return type(
-        name, (_RuleOptimizer,), {"__init__": __init__, "__doc__": doc, "__module__": "systole_tpu.tensorflow.train"}
+        full.rpartition(".")[2],
+        (_RuleOptimizer,),
+        {"__init__": __init__, "__doc__": doc, "__module__": "systole_tpu.tensorflow.train"},
     )
 
 
 # Names that TensorFlow has for an optimizer of ours.
-_NAMES = {"RmsPropOptimizer": "RMSPropOptimizer", "AdamWOptimizer": "contrib.opt.AdamWOptimizer"}
+_NAMES = {"RmsPropOptimizer": "RMSPropOptimizer"}
 for _name, _doc, _rate, _arguments in _core.optimizers():
     _name_of = _NAMES.get(_name, _name)
-    _class = _optimizer_class(_name, _doc, _rate, _arguments)
-    export(_name_of if "." in _name_of else f"train.{_name_of}", f"contrib.opt.{_name}")(_class)
+    _full = f"contrib.opt.{_name_of}" if has_arguments(f"contrib.opt.{_name_of}") else f"train.{_name_of}"
+    _class = _optimizer_class(_name, _full, _doc, _rate, _arguments)
+    export(_full, f"contrib.opt.{_name_of}")(_class)
 
 
 @export("contrib.tpu.CrossShardOptimizer", "tpu.CrossShardOptimizer")
@@ -228,31 +211,31 @@ class CrossShardOptimizer(_RuleOptimizer):
 # -- Schedules.
 
 
+def _number_of(schedule: str, argument: str, value: Any) -> Any:
+    """A number, also of a constant of the graph."""
+    if not hasattr(value, "_dims"):
+        return value
+    if getattr(getattr(value, "op", None), "type", "") != "Const":
+        raise NotImplementedError(f"tf.train.{schedule}: {argument}, got a tensor, expected a number or a constant")
+    return value.op.get_attr("value").item()
+
+
 def _schedule(name: str, doc: str, arguments: Any) -> Any:
     """tf.train.<name>(learning_rate, global_step, the other arguments, name)."""
     own = [a[0] for a in arguments]
-    if own[0] == "learning_rate":
-        positions = ["learning_rate", "global_step", *own[1:], "name"]
-    else:  # piecewise_constant(x, boundaries, values)
-        positions = ["global_step", *own, "name"]
+    full = f"train.{name}"
+    positions = ["learning_rate", "global_step", *own[1:], "name"]
+    signature = signature_of(full, positions)
 
     def schedule(*args: Any, **kwargs: Any) -> Any:
-        values = dict(zip(positions, args, strict=False))
-        values.update({"global_step" if k == "x" else k: v for k, v in kwargs.items()})
-        unknown = set(values) - set(positions)
-        if unknown:
-            raise TypeError(
-                f"{name}() got an unexpected keyword argument '{min(unknown)}', expected {', '.join(positions)}"
-            )
-        for argument, _, _, has_default, _ in arguments:
-            if argument not in values and not has_default:
-                raise TypeError(f"{name}() missing required argument '{argument}'")
-        if values.get("global_step") is None:
+        values = bind(full, signature, own, args, kwargs)
+        step = values.get("x", values.get("global_step"))  # x of piecewise_constant
+        if step is None:
             raise ValueError(f"global_step is required for {name}.")
-        return _core.schedule(name, values["global_step"], {k: v for k, v in values.items() if k in own})
+        given = {k: _number_of(name, k, v) for k, v in values.items() if k in own}
+        return _core.schedule(name, step, given)
 
-    schedule.__name__, schedule.__doc__ = name, doc
-    return schedule
+    return described(schedule, name, doc, signature)
 
 
 for _name, _doc, _arguments in _core.schedules():
@@ -301,12 +284,12 @@ class Saver:
         allow_empty: bool = False,
         **kwargs: Any,
     ) -> None:
-        if isinstance(var_list, dict):
-            raise NotImplementedError("tf.train.Saver: var_list, got a dict, expected a list of variables")
         if var_list is None and not get_collection(GraphKeys.GLOBAL_VARIABLES):
             raise ValueError("No variables to save")
         self._core = _core.make_saver(
-            None if var_list is None else list(var_list), int(max_to_keep or 0), float(keep_checkpoint_every_n_hours)
+            var_list if var_list is None or isinstance(var_list, dict) else list(var_list),
+            int(max_to_keep or 0),
+            float(keep_checkpoint_every_n_hours),
         )
 
     def save(

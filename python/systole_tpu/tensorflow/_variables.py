@@ -10,6 +10,7 @@ from typing import Any
 
 from systole_tpu import _core
 
+from ._arguments import bind, constructor, signature_of
 from ._dtypes import as_dtype
 from ._framework import GraphKeys, get_collection, get_default_graph, known, name_scope, notes, op
 from ._registry import export
@@ -92,7 +93,7 @@ _V.constraint = property(_constraint)
 _V.initialized_value = lambda self: self.initial_value
 _V.load = lambda self, value, session=None: _session_of(session)._core.set_variable(self, value)
 _V.is_initialized = lambda self, name=None: op("is_variable_initialized", self)
-_V.__repr__ = lambda self: f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+_V.__repr__ = lambda self: f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
 _V.assign = lambda self, value, use_locking=False, name=None, read_value=True: self._assign(value)
 _V.assign_add = lambda self, delta, use_locking=False, name=None, read_value=True: self._assign_add(delta)
 _V.assign_sub = lambda self, delta, use_locking=False, name=None, read_value=True: self._assign_sub(delta)
@@ -196,7 +197,7 @@ class VariableScope:
         self.reuse = True
         scopes = _scopes()
         if scopes and scopes[-1][0] is self:
-            scope = _core.variable_scope(self.name + "/" if self.name else "/", "", True, self.initializer, None)
+            scope = _core.variable_scope(self.name + "/" if self.name else "/", "", True, self.initializer, None, None)
             scope.__enter__()
             scopes[-1][1].append(scope)
         else:
@@ -254,11 +255,11 @@ class variable_scope:
         self._default = default_name or ""
         self._initializer = initializer if initializer is not None else (name_or_scope.initializer if again else None)
         self._reuse = reuse if reuse is not None else (name_or_scope.reuse if again else None)
-        self._dtype = dtype
+        self._dtype, self._getter = dtype, custom_getter
 
     def __enter__(self) -> VariableScope:
         scope = _core.variable_scope(
-            self._name, self._default, _core_reuse(self._reuse), self._initializer, self._dtype
+            self._name, self._default, _core_reuse(self._reuse), self._initializer, self._dtype, self._getter
         )
         scope.__enter__()
         outer = get_variable_scope()
@@ -276,6 +277,26 @@ class variable_scope:
         _, entered = _scopes().pop()
         for scope in reversed(entered):
             scope.__exit__(*error)
+
+
+def call_custom_getter(custom: Any, get: Any, name: str, shape: Any, dtype: str, trainable: bool) -> Any:
+    """The variable of a program's custom_getter; `get` makes it as C++ does."""
+
+    def getter(
+        name: str,
+        shape: Any = shape,
+        dtype: Any = dtype,
+        initializer: Any = None,
+        trainable: Any = trainable,
+        **kw: Any,
+    ) -> Any:
+        return get(name, TensorShape(shape).as_list(), dtype, initializer, trainable is None or bool(trainable))
+
+    return custom(
+        getter, name, shape=TensorShape(shape), dtype=as_dtype(dtype), initializer=None, regularizer=None,
+        reuse=None, trainable=trainable, collections=None, caching_device=None, partitioner=None, validate_shape=True,
+        use_resource=None, constraint=None,
+    )  # fmt: skip
 
 
 def _core_reuse(reuse: Any) -> Any:
@@ -366,46 +387,41 @@ class Initializer:
         return dict(self._config)
 
 
-def _initializer_class(name: str, core: str, arguments: dict[str, Any], renamed: dict[str, str] | None = None) -> Any:
-    """A class of initializers; `arguments` are TensorFlow's with their defaults, in its order."""
-    names = [*arguments, "dtype"] if "dtype" not in arguments else list(arguments)
-    usual = {"dtype": "float32", **arguments}
+def _initializer_class(name: str, core: str) -> Any:
+    """A class of initializers with TensorFlow's arguments."""
+    signature = signature_of(name, ["dtype"])
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        values = dict(usual)
-        if len(args) > len(names):
-            raise TypeError(f"{name}() takes {len(names)} arguments, got {len(args)}")
-        values.update(zip(names, args, strict=False))
-        unknown = set(kwargs) - set(names) - {"verify_shape"}
-        if unknown:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
-        values.update(kwargs)
+        values = {p.name: p.default for p in signature.parameters.values()}
+        values.update(bind(name, signature, [], args, kwargs))
+        if "maxval" in values and values["maxval"] is None:
+            values["maxval"] = 1.0
         self._config = values
         self.dtype = as_dtype(values["dtype"])
-        given = {(renamed or {}).get(k, k): v for k, v in values.items() if k not in ("dtype", "seed", "verify_shape")}
+        given = {k: v for k, v in values.items() if k not in ("dtype", "seed") and v is not None}
         self._core = _core.initializer(core, given, values.get("seed"))
+        self._keras_class = (core, {**given, "seed": values["seed"]} if "seed" in values else given)
 
-    return type(name, (Initializer,), {"__init__": __init__, "__module__": "systole_tpu.tensorflow.initializers"})
+    __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
+    return type(
+        name.rpartition(".")[2],
+        (Initializer,),
+        {
+            "__init__": __init__,
+            "__module__": "systole_tpu.tensorflow.initializers",
+            "__doc__": f"First values of variables: {core}.",
+        },
+    )
 
 
-zeros_initializer = _initializer_class("zeros_initializer", "Zeros", {})
-ones_initializer = _initializer_class("ones_initializer", "Ones", {})
-random_normal_initializer = _initializer_class(
-    "random_normal_initializer", "RandomNormal", {"mean": 0.0, "stddev": 1.0, "seed": None}
-)
-truncated_normal_initializer = _initializer_class(
-    "truncated_normal_initializer", "TruncatedNormal", {"mean": 0.0, "stddev": 1.0, "seed": None}
-)
-random_uniform_initializer = _initializer_class(
-    "random_uniform_initializer", "RandomUniform", {"minval": 0, "maxval": 1.0, "seed": None}
-)
-variance_scaling_initializer = _initializer_class(
-    "variance_scaling_initializer",
-    "VarianceScaling",
-    {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal", "seed": None},
-)
-orthogonal_initializer = _initializer_class("orthogonal_initializer", "Orthogonal", {"gain": 1.0, "seed": None})
-identity_initializer = _initializer_class("identity_initializer", "Identity", {"gain": 1.0})
+zeros_initializer = _initializer_class("zeros_initializer", "Zeros")
+ones_initializer = _initializer_class("ones_initializer", "Ones")
+random_normal_initializer = _initializer_class("random_normal_initializer", "RandomNormal")
+truncated_normal_initializer = _initializer_class("truncated_normal_initializer", "TruncatedNormal")
+random_uniform_initializer = _initializer_class("random_uniform_initializer", "RandomUniform")
+variance_scaling_initializer = _initializer_class("variance_scaling_initializer", "VarianceScaling")
+orthogonal_initializer = _initializer_class("orthogonal_initializer", "Orthogonal")
+identity_initializer = _initializer_class("initializers.identity", "Identity")
 
 
 class constant_initializer(Initializer):

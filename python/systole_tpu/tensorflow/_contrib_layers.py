@@ -1,0 +1,207 @@
+"""tf.contrib.layers: layers as functions, whose variables are `weights` and `biases`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._framework import GraphKeys, get_collection, op
+from ._registry import NAMES, export
+from ._variables import get_variable, variable_scope
+
+_RELU = "relu"
+
+
+def _activated(value: Any, activation_fn: Any) -> Any:
+    if activation_fn == _RELU:
+        return op("nn.relu", value)
+    return value if activation_fn is None else activation_fn(value)
+
+
+def _finished(value: Any, biases: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any) -> Any:
+    if normalizer_fn is not None:
+        value = normalizer_fn(value, **(normalizer_params or {}))
+    elif biases is not None:
+        value = op("nn.bias_add", value, biases())
+    return _activated(value, activation_fn)
+
+
+def _xavier() -> Any:
+    return NAMES["contrib.layers.xavier_initializer"]()
+
+
+def _biases(units: int, initializer: Any, regularizer: Any, trainable: bool) -> Any:
+    if initializer is None:
+        return None
+    made = NAMES["zeros_initializer"]() if initializer == "zeros" else initializer
+    return lambda: get_variable("biases", [units], initializer=made, regularizer=regularizer, trainable=trainable)
+
+
+@export("contrib.layers.fully_connected", "contrib.layers.linear", "contrib.slim.fully_connected")
+def fully_connected(
+    inputs: Any,
+    num_outputs: int,
+    activation_fn: Any = _RELU,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = "zeros",
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """activation_fn(inputs * weights + biases)."""
+    with variable_scope(scope, "fully_connected", reuse=reuse):
+        weights = get_variable(
+            "weights", [inputs.shape[-1].value, num_outputs], initializer=weights_initializer or _xavier(),
+            regularizer=weights_regularizer, trainable=trainable,
+        )  # fmt: skip
+        rank = len(inputs.shape)
+        value = op("matmul", inputs, weights) if rank == 2 else op("tensordot", inputs, weights, [[rank - 1], [0]])
+        biases = _biases(num_outputs, biases_initializer, biases_regularizer, trainable)
+        return _finished(value, biases, normalizer_fn, normalizer_params, activation_fn)
+
+
+def _pair(value: Any) -> list[int]:
+    return [value, value] if isinstance(value, int) else list(value)
+
+
+@export("contrib.layers.conv2d", "contrib.layers.convolution2d", "contrib.slim.conv2d")
+def conv2d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: Any = None,
+    rate: Any = 1,
+    activation_fn: Any = _RELU,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = "zeros",
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """activation_fn(convolution of the inputs + biases), channels last."""
+    with variable_scope(scope, "Conv", reuse=reuse):
+        weights = get_variable(
+            "weights", [*_pair(kernel_size), inputs.shape[-1].value, num_outputs],
+            initializer=weights_initializer or _xavier(), regularizer=weights_regularizer, trainable=trainable,
+        )  # fmt: skip
+        value = op("nn.conv2d", inputs, weights, [1, *_pair(stride), 1], padding, dilations=[1, *_pair(rate), 1])
+        biases = _biases(num_outputs, biases_initializer, biases_regularizer, trainable)
+        return _finished(value, biases, normalizer_fn, normalizer_params, activation_fn)
+
+
+def _pool(function: str) -> Any:
+    def pool(
+        inputs: Any,
+        kernel_size: Any,
+        stride: Any = 2,
+        padding: str = "VALID",
+        data_format: Any = None,
+        outputs_collections: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        return op(function, inputs, _pair(kernel_size), _pair(stride), padding.lower())
+
+    return pool
+
+
+export("contrib.layers.max_pool2d", "contrib.slim.max_pool2d")(_pool("layers.max_pooling2d"))
+export("contrib.layers.avg_pool2d", "contrib.slim.avg_pool2d")(_pool("layers.average_pooling2d"))
+
+
+@export("contrib.layers.batch_norm", "contrib.slim.batch_norm")
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Batch normalisation; the moving averages are updated by the operations of the collection update_ops."""
+    value = NAMES["layers.batch_normalization"](
+        inputs, momentum=decay, epsilon=epsilon, center=center, scale=scale, training=is_training,
+        trainable=trainable, name=scope or "BatchNorm", reuse=reuse,
+    )  # fmt: skip
+    return _activated(value, activation_fn)
+
+
+@export("contrib.layers.flatten", "contrib.slim.flatten")
+def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> Any:
+    return NAMES["layers.flatten"](inputs)
+
+
+@export("contrib.layers.dropout", "contrib.slim.dropout")
+def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True, **kwargs: Any) -> Any:
+    return NAMES["layers.dropout"](inputs, 1 - keep_prob, noise_shape, training=is_training)
+
+
+@export("contrib.layers.softmax", "contrib.slim.softmax")
+def softmax(logits: Any, scope: Any = None) -> Any:
+    return op("nn.softmax", logits)
+
+
+@export("contrib.layers.one_hot_encoding", "contrib.slim.one_hot_encoding")
+def one_hot_encoding(
+    labels: Any, num_classes: int, on_value: float = 1.0, off_value: float = 0.0, **kwargs: Any
+) -> Any:
+    return op("one_hot", labels, num_classes, on_value, off_value)
+
+
+@export("contrib.layers.l1_l2_regularizer")
+def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: Any = None) -> Any:
+    first = NAMES["contrib.layers.l1_regularizer"](scale_l1)
+    second = NAMES["contrib.layers.l2_regularizer"](scale_l2)
+    return lambda weights: first(weights) + second(weights)
+
+
+@export("contrib.layers.apply_regularization")
+def apply_regularization(regularizer: Any, weights_list: Any = None) -> Any:
+    """The sum of the penalties on the weights."""
+    weights = list(weights_list if weights_list is not None else get_collection(GraphKeys.WEIGHTS))
+    total = op("add_n", [regularizer(w) for w in weights])
+    NAMES["add_to_collection"](GraphKeys.REGULARIZATION_LOSSES, total)
+    return total
+
+
+@export("contrib.layers.optimize_loss")
+def optimize_loss(
+    loss: Any, global_step: Any, learning_rate: Any, optimizer: Any, clip_gradients: Any = None, **kwargs: Any
+) -> Any:
+    """An operation that takes one step of an optimizer, by its name or class."""
+    names = {
+        "Adagrad": "AdagradOptimizer", "Adam": "AdamOptimizer", "Ftrl": "FtrlOptimizer",
+        "Momentum": "MomentumOptimizer", "RMSProp": "RMSPropOptimizer", "SGD": "GradientDescentOptimizer",
+    }  # fmt: skip
+    if isinstance(optimizer, str):
+        arguments = [learning_rate, 0.9] if optimizer == "Momentum" else [learning_rate]
+        made = NAMES[f"train.{names[optimizer]}"](*arguments)
+    else:
+        made = optimizer(learning_rate) if callable(optimizer) else optimizer
+    pairs = made.compute_gradients(loss)
+    if clip_gradients is not None:
+        clipped, _ = op("clip_by_global_norm", [g for g, _ in pairs], clip_gradients)
+        pairs = list(zip(clipped, [v for _, v in pairs], strict=True))
+    step = NAMES["train.get_or_create_global_step"]() if global_step is None else global_step
+    with NAMES["control_dependencies"](get_collection(GraphKeys.UPDATE_OPS)):
+        return made.apply_gradients(pairs, global_step=step)

@@ -1,0 +1,55 @@
+"""The command `systole` of the package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("systole_tpu._core")
+
+PROGRAM = """
+import sys
+import tensorflow as tf
+with tf.Session() as session:
+    print(session.run(tf.add(20, 22)), sys.argv[1:])
+"""
+
+
+def systole(*words):
+    """The output of the command as it is installed, and its exit status. No Python is in PATH."""
+    environment = {**os.environ, "PATH": "/nowhere"}
+    call = [sys.executable, "-m", "systole_tpu.command", *words]
+    run = subprocess.run(call, capture_output=True, text=True, timeout=120, env=environment)
+    return run.stdout + run.stderr, run.returncode
+
+
+def test_run_uses_the_python_that_holds_the_package(tmp_path):
+    program = tmp_path / "old.py"
+    program.write_text(PROGRAM)
+    assert systole("run", str(program), "--steps=3") == ("42 ['--steps=3']\n", 0)
+    assert systole("run", "--tpu", "v2-8", str(program)) == ("42 []\n", 0)
+
+
+def test_check_reads_a_program(tmp_path):
+    program = tmp_path / "old.py"
+    program.write_text("import tensorflow as tf\ntf.nn.relu\ntf.nn.no_such_function\n")
+    text, status = systole("check", str(program))
+    assert status == 1
+    assert "old.py:3: tf.nn.no_such_function is missing" in text
+
+
+def test_a_program_that_is_not_there():
+    text, status = systole("run", "/nowhere/old.py")
+    assert status == 2
+    assert "/nowhere/old.py" in text
+
+
+def test_other_commands_are_the_programs():
+    command = os.environ.get("SYSTOLE_COMMAND", "")
+    if not os.access(command, os.X_OK):
+        pytest.skip("SYSTOLE_COMMAND names no program")
+    text, status = systole("version")
+    assert (text.split()[0], status) == ("systole", 0)
