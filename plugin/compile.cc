@@ -211,10 +211,10 @@ Compiled compile(runtime::Client& client, std::string_view code, std::string_vie
   program->fingerprint = fmt::format("{:016x}{:016x}", std::hash<std::string_view>()(code),
                                      std::hash<std::string_view>()(options));
   program->stats = executable->stats();
-  if (num_partitions > 1) {
+  if (parts.options.num_replicas > 1) {
     divide_stats(*program, static_cast<size_t>(parts.options.num_replicas));
-    program->of_device = std::move(parts.module);
   }
+  if (num_partitions > 1) program->of_device = std::move(parts.module);
   program->cost.add("flops", static_cast<float>(program->stats.flops));
   program->cost.add("transcendentals", static_cast<float>(program->stats.transcendentals));
   return {std::move(program), std::move(executable)};

@@ -1,5 +1,6 @@
 // Checks of arrays in device memory: properties, lifetimes, copies, views.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -63,9 +64,14 @@ void check_layout(const Host& host) {
            told.layout.strides.num_byte_strides);
     return;
   }
+  expect(told.layout.struct_size >= offsetof(PJRT_Buffer_MemoryLayout, type) &&
+             told.layout.struct_size < 1 << 20,
+         "size of a layout, got {}", told.layout.struct_size);
   expect(told.layout.type == PJRT_Buffer_MemoryLayout_Type_Tiled, "type of a layout, got {}",
          static_cast<int>(told.layout.type));
   const auto& tiled = told.layout.tiled;
+  expect(tiled.struct_size >= offsetof(PJRT_Buffer_MemoryLayout_Tiled, tile_dims),
+         "size of the order of axes, got {}", tiled.struct_size);
   expect(tiled.minor_to_major_size == 2, "axes of the layout of a matrix, got {}",
          tiled.minor_to_major_size);
   expect(tiled.minor_to_major[0] + tiled.minor_to_major[1] == 1 &&

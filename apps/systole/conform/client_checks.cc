@@ -184,6 +184,12 @@ void check_memories(const Host& host) {
              "a memory of a device is not among the client's");
       const auto users = host.call<PJRT_Memory_AddressableByDevices_Args>(
           [&](auto& args) { args.memory = memory; });
+      const auto devices = all_devices(client);
+      expect(users.num_devices <= devices.size(), "devices of a memory, got {}", users.num_devices);
+      for (size_t i = 0; i < users.num_devices; ++i) {
+        expect(std::ranges::find(devices, users.devices[i]) != devices.end(),
+               "a device of a memory is not among the client's");
+      }
       expect(std::find(users.devices, users.devices + users.num_devices, device) !=
                  users.devices + users.num_devices,
              "PJRT_Memory_AddressableByDevices leaves out a device that has the memory");
@@ -218,9 +224,38 @@ void check_memory_names(const Host& host) {
   expect(!ids.empty(), "no memory has an id");
 }
 
+void count_end(void* count) { ++*static_cast<int*>(count); }
+
+// What a caller keeps with a memory, and ends with the client.
+void check_memory_user_data(const Host& host) {
+  if (host.minor_version() < 112) throw Absent{"PJRT_Memory_FunctionTable"};
+  int first = 0;
+  int second = 0;
+  {
+    const Client client(host);
+    PJRT_Memory* const memory = host.call<PJRT_Device_DefaultMemory_Args>(
+                                        [&](auto& args) { args.device = client.device(); })
+                                    .memory;
+    const PJRT_Memory_FunctionTable* const table = memory->vtable;
+    expect(table != nullptr, "a memory has no functions");
+    const int keys[3] = {};
+    expect(table->get_user_data(memory, &keys[0]) == nullptr, "a memory has data of nobody");
+    table->set_user_data(memory, &keys[0], &first, count_end);
+    table->set_user_data(memory, &keys[1], &first, count_end);
+    table->set_user_data(memory, &keys[2], &first, nullptr);
+    expect(table->get_user_data(memory, &keys[0]) == &first, "a memory's data are others");
+    table->set_user_data(memory, &keys[0], &second, count_end);
+    expect(table->get_user_data(memory, &keys[0]) == &second, "a memory's data stay the old ones");
+    expect(first == 1 && second == 0, "ends of a memory's data that were replaced, got {} and {}",
+           first, second);
+  }
+  expect(first == 2 && second == 1, "ends of a memory's data, got {} and {}", first, second);
+}
+
 // Clients do not clear the struct before they call.
 void check_memory_stats(const Host& host) {
   const Client client(host);
+  const Buffer buffer = client.put(floats({1, 2, 3, 4}));
   PJRT_Device_MemoryStats_Args args;
   std::memset(&args, 0xA5, sizeof(args));
   args.struct_size = pjrt_abi::kStructSize<PJRT_Device_MemoryStats_Args>;
@@ -457,6 +492,7 @@ constexpr Check kChecks[] = {
      "PJRT_Memory_Id PJRT_Memory_Kind PJRT_Memory_Kind_Id PJRT_Memory_DebugString "
      "PJRT_Memory_ToString",
      check_memory_names},
+    {"data of the caller with a memory", "PJRT_Device_DefaultMemory", check_memory_user_data},
     {"every field of the memory statistics is written", "PJRT_Device_MemoryStats",
      check_memory_stats},
     {"the memory statistics count an array", "PJRT_Device_MemoryStats", check_memory_stats_count},

@@ -199,6 +199,12 @@ void check_cost(const Host& host) {
   }
 }
 
+// Expects that the bytes are those of floats, or none.
+void expect_floats(int64_t bytes, std::string_view what) {
+  expect(bytes >= 0 && bytes < int64_t{1} << 40 && bytes % 4 == 0, "bytes of {} of floats, got {}",
+         what, bytes);
+}
+
 void check_memory_plan(const Host& host) {
   const Client client(host);
   const Loaded loaded = client.compile(kSum);
@@ -209,6 +215,11 @@ void check_memory_plan(const Host& host) {
          told.argument_size_in_bytes);
   expect(told.output_size_in_bytes >= 16, "bytes of the results, got {}, expected 16",
          told.output_size_in_bytes);
+  expect_floats(told.argument_size_in_bytes, "the arguments");
+  expect_floats(told.output_size_in_bytes, "the results");
+  expect_floats(told.alias_size_in_bytes, "the results in place of arguments");
+  expect_floats(told.host_argument_size_in_bytes, "the arguments in the host's memory");
+  expect_floats(told.host_output_size_in_bytes, "the results in the host's memory");
   expect(told.temp_size_in_bytes >= 0, "bytes of intermediate values, got {}",
          told.temp_size_in_bytes);
   const auto code = host.call<PJRT_Executable_SizeOfGeneratedCodeInBytes_Args>(

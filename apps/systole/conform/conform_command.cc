@@ -41,7 +41,8 @@ std::vector<std::span<const Check>> families(bool of_topology) {
   return {conform::table_checks(),     conform::client_checks(),   conform::buffer_checks(),
           conform::transfer_checks(),  conform::compile_checks(),  conform::execute_checks(),
           conform::thread_checks(),    conform::launch_checks(),   conform::pending_checks(),
-          conform::extension_checks(), conform::profiler_checks(), conform::topology_checks()};
+          conform::extension_checks(), conform::profiler_checks(), conform::topology_checks(),
+          conform::own_checks()};
 }
 
 std::vector<const Check*> checks_of(const std::string& filter, bool of_topology) {

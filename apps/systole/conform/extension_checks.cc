@@ -435,6 +435,33 @@ void check_partitions(const Host& host) {
          "right column");
 }
 
+constexpr std::string_view kTwiceOnTwo =
+    R"(module @twice attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%a: tensor<2x2xf32> {mhlo.sharding = "{replicated}"}) -> (tensor<2x2xf32> {mhlo.sharding = "{replicated}"}) {
+    %0 = stablehlo.add %a, %a : tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  }
+})";
+
+// Each device computes with the value that it has, also where the sharding says that all have one.
+void check_unlike_values(const Host& host) {
+  const Client client(host);
+  const Loaded split = split_program(client);
+  const auto devices = client.devices();
+  const Buffer top = client.put(matrix(2, 2, {1, 2, 3, 4}), devices[0]);
+  const Buffer bottom = client.put(matrix(2, 2, {5, 6, 7, 8}), devices[1]);
+  const Buffer b0 = client.put(floats({10, 20}), devices[0]);
+  const Buffer b1 = client.put(floats({10, 20}), devices[1]);
+  const auto rows = client.run_on_all(split, {{top.get(), b0.get()}, {bottom.get(), b1.get()}}, 2);
+  const Loaded twice =
+      client.compile(kTwiceOnTwo, {.num_partitions = 2, .use_spmd_partitioning = true});
+  const auto got = client.run_on_all(twice, {{rows[0][0].get()}, {rows[1][0].get()}});
+  expect(client.get_floats(got[0][0].get()) == std::vector<float>({22, 44, 26, 48}),
+         "result of the first device, whose argument is another than the second's");
+  expect(client.get_floats(got[1][0].get()) == std::vector<float>({30, 52, 34, 56}),
+         "result of the second device, whose argument is another than the first's");
+}
+
 void check_memory_of_partitions(const Host& host) {
   const Client client(host);
   const Loaded loaded = split_program(client);
@@ -444,6 +471,8 @@ void check_memory_of_partitions(const Host& host) {
   expect(told.argument_size_in_bytes >= 24 && told.output_size_in_bytes >= 32,
          "bytes of the parts of one device, got {} and {}, expected 24 and 32",
          told.argument_size_in_bytes, told.output_size_in_bytes);
+  expect(told.argument_size_in_bytes % 4 == 0 && told.output_size_in_bytes % 4 == 0,
+         "bytes of floats, got {} and {}", told.argument_size_in_bytes, told.output_size_in_bytes);
   expect(told.argument_size_in_bytes < 1 << 20 && told.temp_size_in_bytes < 1 << 20,
          "a small program takes a megabyte of memory");
 }
@@ -633,6 +662,8 @@ constexpr Check kChecks[] = {
      "PJRT_LoadedExecutable_Execute PJRT_Executable_NumPartitions "
      "PJRT_LoadedExecutable_AddressableDeviceLogicalIds",
      check_partitions},
+    {"values that differ although a sharding says that they are one",
+     "PJRT_LoadedExecutable_Execute", check_unlike_values},
     {"the memory plan of a program of two partitions", "PJRT_Executable_GetCompiledMemoryStats",
      check_memory_of_partitions},
     {"programs call functions that are registered",

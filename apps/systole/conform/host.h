@@ -350,6 +350,7 @@ std::span<const Check> pending_checks();
 std::span<const Check> extension_checks();
 std::span<const Check> profiler_checks();
 std::span<const Check> topology_checks();
+std::span<const Check> own_checks();
 
 // Returns whether an event is ready, and the error of one that is.
 bool is_ready(const Host& host, const Event& event);

@@ -102,6 +102,7 @@ class Profiler {
         args.buffer == nullptr
             ? ""
             : std::string(reinterpret_cast<const char*>(args.buffer), args.buffer_size_in_bytes);
+    has_own_memory_ = args.buffer != nullptr;
     bytes.assign(args.buffer_size_in_bytes + 1, '\x7F');
     args.buffer = reinterpret_cast<uint8_t*>(bytes.data());
     if (PLUGIN_Profiler_Error* const error = api_.collect_data(&args)) return error;
@@ -119,6 +120,9 @@ class Profiler {
     check(try_collect(bytes), "collect_data");
     return bytes;
   }
+
+  // Whether the last trace could be read without memory of the caller.
+  bool has_own_memory() const { return has_own_memory_; }
 
   // Reads an error and destroys it.
   PluginError take(PLUGIN_Profiler_Error* error) const {
@@ -161,6 +165,7 @@ class Profiler {
 
   const PLUGIN_Profiler_Api& api_;
   PLUGIN_Profiler* profiler_ = nullptr;
+  bool has_own_memory_ = false;
 };
 
 // The fields of XSpace, as XLA numbers them.
@@ -246,6 +251,7 @@ std::set<std::string> check_plane(const Message& plane, int64_t before_ns, int64
              "event '{}' of a trace is outside of its time", name->second.text(kName));
       seen.insert(std::string(name->second.text(kName)));
       seen.insert(std::string(name->second.text(kDisplayName)));
+      seen.insert(fmt::format("shown as {}", name->second.text(kDisplayName)));
       if (begin > start && end > begin)
         seen.insert(fmt::format("time of {}", name->second.text(kName)));
     }
@@ -315,13 +321,22 @@ void check_trace(const Host& host) {
   for (int turn = 0; turn < 2; ++turn) {  // the second trace has its own events
     const Trace names = trace(client, loaded, profiler);
     for (const std::string_view part :
-         {"traced_program", "dot", "time of traced_program", "hlo_category=", "layer/product"}) {
+         {"traced_program", "dot", "shown as dot", "time of traced_program",
+          "hlo_category=", "flops=", "bytes_accessed=", "layer/product"}) {
       expect(any_contains(names.device, part), "a trace of a program has no '{}'", part);
     }
     expect(any_contains(names.host, fmt::format("time of {}", kStep)),
            "a trace has no event of the step that the caller told of");
     expect(!any_contains(names.host, "traced_program"), "the host has the events of a device");
   }
+}
+
+// A profiler may leave it to the caller to bring memory for the trace.
+void check_own_memory(const Host& host) {
+  Profiler profiler(host);
+  profiler.start();
+  profiler.stop();
+  if (!profiler.has_own_memory()) throw Absent{"a trace in the profiler's memory"};
 }
 
 void check_order_of_calls(const Host& host) {
@@ -351,6 +366,7 @@ constexpr Check kChecks[] = {
      "PJRT_Profiler_Extension PJRT_Device_CreateAsyncTrackingEvent "
      "PJRT_AsyncTrackingEvent_Destroy",
      check_trace},
+    {"a trace in the profiler's own memory", "PJRT_Profiler_Extension", check_own_memory},
     {"a profiler's functions in another order are refused", "PJRT_Profiler_Extension",
      check_order_of_calls},
     {"destroy a profiler that records", "PJRT_Profiler_Extension", check_destroy_while_recording},

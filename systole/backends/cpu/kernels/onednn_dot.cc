@@ -101,7 +101,7 @@ std::vector<Piece> cut(int64_t size, int64_t parts, int64_t step) {
   return result;
 }
 
-constexpr int64_t kMinSide = 64;  // of a part
+constexpr int64_t kMinPartSide = 64;  // of a part
 
 // True for products that are cut into columns, whatever the number of threads; others are cut into
 // rows.
@@ -113,9 +113,9 @@ bool cuts_columns(const MatrixProduct& p) {
 
 // True where the parts, on some number of threads, are arrays with gaps between their rows.
 bool has_gaps(const MatrixProduct& p) {
-  if (cuts_columns(p)) return p.columns >= 2 * kMinSide;
+  if (cuts_columns(p)) return p.columns >= 2 * kMinPartSide;
   const bool transposed = strides_of(p.lhs)[p.row_axis] == 1 && p.depth > 1;
-  return p.rows >= 2 * kMinSide && transposed;
+  return p.rows >= 2 * kMinPartSide && transposed;
 }
 
 // Each cut of rows packs the right operand once more, each of columns the left one, so that one of
@@ -139,7 +139,7 @@ Cuts choose_cuts(const MatrixProduct& p, int num_threads) {
   const int64_t wanted = std::min<int64_t>(most, num_threads);
   int64_t& along = cuts_columns(p) ? cuts.columns : cuts.rows;
   const int64_t size = cuts_columns(p) ? p.columns : p.rows;
-  while (cuts.count() < wanted && size / along >= 2 * kMinSide) ++along;
+  while (cuts.count() < wanted && size / along >= 2 * kMinPartSide) ++along;
   return cuts;
 }
 
