@@ -25,7 +25,7 @@ configure = { $(call timed,configure $(1)) cmake --preset $(1) $(addprefix -DSYS
 compile = $(call timed,build $(1)) cmake --build --preset $(1) --parallel $(JOBS)
 run_tests = tools/run-tests.sh $(1) --parallel $(JOBS)
 
-.PHONY: quickstart build deb wheel release test quick-test client-tests python-tests jax-tests library-tests libtpu-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers lint tidy format docs clean help deps test-deps
+.PHONY: quickstart build deb wheel release test quick-test client-tests python-tests jax-tests library-tests libtpu-tests sanitize stress kill-test crash-states out-of-memory mutants damage mnist-accuracy hostile fuzz bench bench-jax bench-peers bench-python lint tidy format docs clean help deps test-deps
 
 quickstart: deps ## train a real model on real data and show the result
 	@$(call configure,release)
@@ -182,6 +182,13 @@ bench-peers: deps ## training steps and forward passes beside JAX, PyTorch, Tens
 	@tools/install-clients.sh jax torch tensorflow
 	@build/clients/jax/bin/python bench/peers/compare.py --filter '$(FILTER)' --json build/release/bench_peers.json \
 	  --table build/release/bench_peers.md --plot build/release/bench_peers.svg
+
+bench-python: deps ## programs of TensorFlow 1 in Python beside TensorFlow 2.15 running the same files; FILTER=regex
+	@tools/install-deps.sh clients
+	@tools/install-clients.sh python keras2
+	@$(call configure,release)
+	@$(call compile,release) --target systole_python
+	@build/clients/python/bin/python bench/python_rows.py --filter '$(FILTER)' --json build/release/bench_python.json
 
 lint: ## check format, layers, sizes, names and docs, and compile headers and run clang-tidy on files changed since BASE
 	@tools/install-deps.sh build lint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import struct
@@ -20,12 +21,9 @@ DATA = FOLDER.parent / "data"
 
 
 def run(program: str, *arguments: str, tpu: str = "", environment: dict[str, str] | None = None, folder=None) -> str:
-    import os
-
     words = [sys.executable, "-m", "systole_tpu", *(["--tpu", tpu] if tpu else []), str(EXAMPLES / program), *arguments]
-    made = subprocess.run(
-        words, capture_output=True, text=True, timeout=300, cwd=folder, env={**os.environ, **(environment or {})}
-    )
+    wanted = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **(environment or {})}
+    made = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=folder, env=wanted)
     assert made.returncode == 0, made.stdout + made.stderr
     return made.stdout + made.stderr
 

@@ -217,6 +217,7 @@ def test_ctrl_c_ends_a_loop():
         import systole_tpu.tensorflow as tf
         x = tf.constant(1.0) + 1
         session = tf.Session()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background process ignores it
         threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             while True:
