@@ -44,7 +44,7 @@ class Column {
     return true;
   }
 
-  // Whether the buffers are slices of one array that are not all the same. Waits for the array.
+  // Returns whether the buffers are slices of one array and differ in value. Waits for the array.
   bool has_unlike_slices() const {
     if (!is_stacked()) return false;
     const Tensor first = elements_of(*buffers_[0]);

@@ -10,8 +10,8 @@
 namespace systole::app::conform {
 namespace {
 
-// The topology of the setup's name. Errors: Absent for a plugin that does not have it and was given
-// no name.
+// Creates the topology that `--topology` names, or the plugin's default. Errors: Absent if the
+// plugin does not implement PJRT_TopologyDescription_Create, or has no default.
 Topology make_topology(const Host& host) {
   const std::string& name = host.setup().topology;
   auto args = make<PJRT_TopologyDescription_Create_Args>();

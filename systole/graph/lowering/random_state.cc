@@ -88,14 +88,14 @@ bool is_seeded(const Node& node) {
 }
 
 hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const Node& node,
-                        std::span<const hlo::Value> iterations, RandomReserve reserve) {
+                        std::span<const hlo::Value> iterations, uint64_t blocks) {
   const auto seed = static_cast<uint64_t>(node.attr<int64_t>("seed"));
   const auto seed2 = static_cast<uint64_t>(node.attr<int64_t>("seed2"));
   const hlo::Value times_run = element(b, parameter, 1 + index);
   const bool in_loop = std::ranges::any_of(iterations, [](const hlo::Value& i) { return bool(i); });
   if (is_seeded(node) && !in_loop) {
     const hlo::Value skipped =
-        b.multiply(times_run, b.constant(Tensor::of<uint64_t>({1}, {reserve.blocks})));
+        b.multiply(times_run, b.constant(Tensor::of<uint64_t>({1}, {blocks})));
     const hlo::Value parts[] = {b.constant(Tensor::of<uint64_t>({1}, {seed})), skipped,
                                 b.constant(Tensor::of<uint64_t>({1}, {seed2}))};
     return b.concatenate(parts, 0);

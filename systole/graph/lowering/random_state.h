@@ -39,18 +39,13 @@ bool is_literal(const Input& input, double value);
 // True for a node with a seed of its own or of its graph.
 bool is_seeded(const Node& node);
 
-// What a run takes of the stream of a random node.
-struct RandomReserve {
-  uint64_t blocks = 0;  // of 128 bits
-};
-
 // u64[3], the Philox state (key, counter) of a random node. `parameter` is the program's random
 // state u64[1 + n], in which the node is number `index`. With seeds the state is TensorFlow's (the
-// key is the first, the high half of the counter the second, and each run skips what the one before
-// it reserved), but for nodes in loops. Otherwise the key is a hash of the seeds, or of the
-// session's seed and the node's stream where none were given, and of the `iterations` of the loops
-// around it; the counter is (0, times run).
+// key is the first, the high half of the counter the second, and each run starts `blocks` of 128
+// bits after the one before it), but for nodes in loops. Otherwise the key is a hash of the seeds,
+// or of the session's seed and the node's stream where none were given, and of the `iterations` of
+// the loops around it; the counter is (0, times run).
 hlo::Value philox_state(hlo::Builder& b, hlo::Value parameter, int index, const Node& node,
-                        std::span<const hlo::Value> iterations, RandomReserve reserve);
+                        std::span<const hlo::Value> iterations, uint64_t blocks);
 
 }  // namespace systole

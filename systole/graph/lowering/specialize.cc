@@ -82,7 +82,7 @@ class Specializer final : public Lowering {
       throw internal_error("random_state: {}, got no stream, expected one", node.describe());
     }
     return philox_state(*frame_->b, random_parameter_, it->second, node, iterations_,
-                        {blocks * static_cast<uint64_t>(num_replicas())});
+                        blocks * static_cast<uint64_t>(num_replicas()));
   }
 
   void check(hlo::Value failed, Code code, std::string message) override {

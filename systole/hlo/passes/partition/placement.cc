@@ -27,7 +27,8 @@ bool is_shape_change(const Instruction& x) {
   return target == kToLocal || target == kToGlobal;
 }
 
-// Values of a sharding group are split alike: each with the next of its group.
+// Returns pairs of values that must have one sharding: each value of a sharding group with the next
+// of that group.
 std::vector<std::pair<const Instruction*, std::vector<Value>>> group_ties(
     std::span<const Instruction* const> instructions) {
   std::vector<std::pair<const Instruction*, std::vector<Value>>> ties;
