@@ -29,6 +29,12 @@ def _xavier() -> Any:
     return NAMES["contrib.layers.xavier_initializer"]()
 
 
+def _weights(shape: list[int], initializer: Any, regularizer: Any, trainable: bool) -> Any:
+    return get_variable(
+        "weights", shape, initializer=initializer or _xavier(), regularizer=regularizer, trainable=trainable
+    )
+
+
 def _biases(units: int, initializer: Any, regularizer: Any, trainable: bool) -> Any:
     if initializer is None:
         return None
@@ -55,10 +61,8 @@ def fully_connected(
 ) -> Any:
     """activation_fn(inputs * weights + biases)."""
     with variable_scope(scope, "fully_connected", reuse=reuse):
-        weights = get_variable(
-            "weights", [inputs.shape[-1].value, num_outputs], initializer=weights_initializer or _xavier(),
-            regularizer=weights_regularizer, trainable=trainable,
-        )  # fmt: skip
+        shape = [inputs.shape[-1].value, num_outputs]
+        weights = _weights(shape, weights_initializer, weights_regularizer, trainable)
         rank = len(inputs.shape)
         value = op("matmul", inputs, weights) if rank == 2 else op("tensordot", inputs, weights, [[rank - 1], [0]])
         biases = _biases(num_outputs, biases_initializer, biases_regularizer, trainable)
@@ -93,10 +97,8 @@ def conv2d(
 ) -> Any:
     """activation_fn(convolution of the inputs + biases), channels last."""
     with variable_scope(scope, "Conv", reuse=reuse):
-        weights = get_variable(
-            "weights", [*_pair(kernel_size), inputs.shape[-1].value, num_outputs],
-            initializer=weights_initializer or _xavier(), regularizer=weights_regularizer, trainable=trainable,
-        )  # fmt: skip
+        shape = [*_pair(kernel_size), inputs.shape[-1].value, num_outputs]
+        weights = _weights(shape, weights_initializer, weights_regularizer, trainable)
         value = op("nn.conv2d", inputs, weights, [1, *_pair(stride), 1], padding, dilations=[1, *_pair(rate), 1])
         biases = _biases(num_outputs, biases_initializer, biases_regularizer, trainable)
         return _finished(value, biases, normalizer_fn, normalizer_params, activation_fn)
