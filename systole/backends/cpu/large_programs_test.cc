@@ -272,14 +272,46 @@ TEST(LargePrograms, ShareStepsBetweenLoops) {
 // code.
 TEST(LargePrograms, ShareStepsBetweenSmallLoopsOfFewTurns) {
   EXPECT_EQ("", testing::check(*loops(2, 3, 8, 80), matrix(), {.ulps = 64, .of_largest = 1e-5}));
-  const auto bytes_of_loop = [](int turns) {
+  for (const int turns : {3, 1000}) {
     const auto bytes = [&](int count) {
       return testing::client().compile(*loops(count, turns, 8, 80))->stats().code_bytes;
     };
-    return bytes(3) - bytes(2);
+    EXPECT_LT(bytes(3) - bytes(2), bytes(1) / 3) << turns;
+  }
+}
+
+// The same steps on arrays of other sizes are calls of one function.
+TEST(LargePrograms, HaveTheCodeOfEachFormOfAStepOnce) {
+  const auto program = [](int sizes) {
+    std::string arguments;
+    std::string types;
+    std::string body;
+    std::string results;
+    for (int i = 0; i < 160; ++i) {
+      const auto separator = i == 0 ? "" : ", ";
+      const std::string type = fmt::format("tensor<{}x37xf32>", 40 + i % sizes);
+      arguments += fmt::format("{}%x{}: {}", separator, i, type);
+      types += separator + type;
+      body += fmt::format(
+          "  %t{0} = stablehlo.tanh %x{0} : {1}\n  %l{0} = stablehlo.logistic %t{0} : {1}\n"
+          "  %y{0} = stablehlo.multiply %l{0}, %x{0} : {1}\n",
+          i, type);
+      results += fmt::format("{}%y{}", separator, i);
+    }
+    return hlo::parse(fmt::format("func.func @main({}) -> ({}) {{\n{}  return {} : {}\n}}\n",
+                                  arguments, types, body, results, types));
   };
-  const int64_t shared = bytes_of_loop(3);
-  EXPECT_LT(shared, bytes_of_loop(1000) / 2) << shared;
+  const auto module = program(40);
+  RandomStream random(93);
+  std::vector<Tensor> arguments;
+  for (int i = 0; i < module->entry().num_parameters(); ++i)
+    arguments.push_back(testing::random_tensor(random, module->entry().parameter(i).type(), -4, 4));
+  EXPECT_EQ("", testing::check(*module, arguments, {.ulps = 64, .of_largest = 1e-6}));
+  const auto bytes = [&](int sizes) {
+    return testing::client().compile(*program(sizes))->stats().code_bytes;
+  };
+  // What a further size adds is a call.
+  EXPECT_LT(bytes(40) - bytes(20), 20 * 400);
 }
 
 // A concatenation of `count` sums with 1 to 7 columns each, 35 of them different.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/row_access.h"
 
 namespace systole::cpu {
@@ -147,7 +148,7 @@ bool can_update_in_place(const Instruction& instruction, int operand, int result
   const Thunk thunk(instruction);
   const std::vector<Value> roots = thunk.roots();
   // (A fusion of thunks computes some of its results from others.)
-  if (is_row_fusion(instruction)) return false;
+  if (is_row_fusion(instruction) || is_product_fusion(instruction)) return false;
   const auto of_elements = [&](const Value& root) {
     return computes_elements(*root.def) || (thunk.is_fusion() && root.def->is(Opcode::concatenate));
   };

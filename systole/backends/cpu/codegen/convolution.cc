@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
@@ -171,7 +172,7 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
   }
   if (f.program.optimize && !is_small(x)) {
     if (auto kernel =
-            make_convolution_kernel(x, is_program_input(x.operand(1)), f.program.num_threads)) {
+            make_convolution_kernel(x, stays_for_long(x, x.operand(1)), f.program.num_threads)) {
       f.call_kernel(std::move(kernel),
                     {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
                      f.address(f.result_slices(x)[0])});

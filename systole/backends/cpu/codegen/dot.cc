@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
@@ -19,14 +20,6 @@ DType product_accumulator(const Instruction& x) {
   if (result == DType::f64 || operand == DType::f64) return DType::f64;
   if (is_floating(result) || is_floating(operand)) return DType::f32;
   return result;
-}
-
-bool stays_for_long(const FunctionEmitter& f, const Instruction& x, const Value& operand) {
-  if (!is_program_input(operand)) return false;
-  const Slice& slice = f.slice(operand);
-  if (slice.memory == Memory::constant || x.parent().owner() != nullptr) return true;
-  const auto& aliases = x.parent().module().aliases;
-  return std::ranges::none_of(aliases, [&](const auto& a) { return a.parameter == slice.index; });
 }
 
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
@@ -112,7 +105,7 @@ void emit_dot(FunctionEmitter& f, const Instruction& x) {
   if (f.rows.count > 0) return emit_row_dot(f, x);
   if (x.shape().num_elements() == 0) return;
   if (f.program.optimize && !dot_is_small(x)) {
-    auto kernel = make_dot_kernel(x, stays_for_long(f, x, x.operand(1)), f.program.num_threads);
+    auto kernel = make_dot_kernel(x, stays_for_long(x, x.operand(1)), f.program.num_threads);
     if (kernel == nullptr) kernel = make_blocked_dot_kernel(x);
     if (kernel != nullptr) {
       std::vector<llvm::Value*> buffers = {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/thunks.h"
@@ -239,6 +240,7 @@ void emit_fusion(FunctionEmitter& f, const Instruction& x) {
   const auto results = x.region().results();
   const bool reduces =
       std::ranges::any_of(results, [](const Value& v) { return v.def->is(Opcode::reduce); });
+  if (is_product_fusion(x)) return emit_product_fusion(f, x);
   if (is_row_fusion(x)) return emit_row_fusion(f, x);
   reduces ? emit_reduce(f, x) : emit_element_loop(f, x);
 }

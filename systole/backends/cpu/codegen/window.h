@@ -21,9 +21,6 @@ WindowElement window_element(IndexSpace& space, const hlo::WindowAttrs& attrs, c
 // The accumulator type of a dot or convolution, one multiply-add, and zero. Without `regroup` the
 // sum keeps the order of the program and rounds at each step, as complex products need, whose terms
 // cancel.
-// Returns whether the operand of a product is worth a copy in another layout, which is kept: an
-// input of the program that does not change from run to run, or in the turns of the loop around it.
-bool stays_for_long(const FunctionEmitter& f, const hlo::Instruction& x, const hlo::Value& operand);
 DType product_accumulator(const hlo::Instruction& x);
 llvm::Value* multiply_add(Elements& e, DType dtype, llvm::Value* sum, llvm::Value* x,
                           llvm::Value* y, bool regroup);

@@ -21,6 +21,7 @@
 #include "systole/backends/cpu/jit/optimize.h"
 #include "systole/backends/cpu/jit/own_library.h"
 #include "systole/backends/cpu/jit/parts.h"
+#include "systole/backends/cpu/jit/unite_functions.h"
 #include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/mutex.h"
@@ -32,7 +33,6 @@ namespace {
 namespace orc = llvm::orc;
 
 constexpr int64_t kMinStreamed = int64_t{8} << 20;
-constexpr unsigned kLargeProgram = 1700;  // instructions
 constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
 template <class T>
@@ -146,8 +146,15 @@ class OrcJit : public Jit {
     llvm::Module module("program", context);
     module.setDataLayout(jit_->getDataLayout());
     module.setTargetTriple(jit_->getTargetTriple().str());
-    fill(module);
+    {
+      const tracing::Span span("emit code", tracing::Kind::compile);
+      fill(module);
+    }
     set_function_attributes(module, target_);
+    if (options.optimize) {
+      const tracing::Span span("unite functions", tracing::Kind::compile);
+      unite_functions(module);
+    }
     share_functions(module);
 #ifndef NDEBUG
     std::string message;
@@ -194,11 +201,15 @@ class OrcJit : public Jit {
     return found == known_.end() ? nullptr : found->second.lock();
   }
 
-  std::string make_object(llvm::Module& module, const JitOptions& options, bool unroll) {
+  std::string make_object(llvm::Module& module, const JitOptions& options) {
     auto builder = machine_builder_;
     if (options.runs_once) builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
     const auto machine = unwrap(builder.createTargetMachine());
-    optimize_module(module, *machine, options.optimize, unroll);
+    {
+      const tracing::Span span("optimise code", tracing::Kind::compile);
+      optimize_module(module, *machine, options.optimize);
+    }
+    const tracing::Span span("write machine code", tracing::Kind::compile);
     const auto buffer = unwrap(orc::SimpleCompiler(*machine)(module));
     return buffer->getBuffer().str();
   }
@@ -208,15 +219,14 @@ class OrcJit : public Jit {
                                         const JitOptions& options) {
     const int threads = options.pool == nullptr ? 1 : options.pool->num_threads();
     const std::vector<Part> parts = plan_parts(module, threads == 1 ? 1 : threads * kPartsAThread);
-    const bool unroll = module.getInstructionCount() >= kLargeProgram;
-    if (parts.size() == 1) return {make_object(module, options, unroll)};
+    if (parts.size() == 1) return {make_object(module, options)};
     std::vector<std::string> objects(parts.size());
     options.pool->parallel_for(
         static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
           for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
             llvm::LLVMContext context;
             const auto part = read_part(bitcode, parts[i], context);
-            objects[i] = make_object(*part, options, unroll);
+            objects[i] = make_object(*part, options);
           }
         });
     return objects;
@@ -226,6 +236,7 @@ class OrcJit : public Jit {
     auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
     auto code = std::make_unique<Code>(*jit_, library, static_cast<int64_t>(objects.size()));
     library.addToLinkOrder(*runtime_);
+    const tracing::Span span("link code", tracing::Kind::compile);
     orc::ExecutionSession& session = jit_->getExecutionSession();
     orc::SymbolLookupSet all;
     for (const std::string_view object : split_objects(objects)) {

@@ -1,18 +1,76 @@
 #include "systole/backends/cpu/jit/optimize.h"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <string_view>
 
 #include "systole/backends/cpu/jit/jit.h"
 #include "systole/backends/cpu/jit/memory_hints.h"
+#include "systole/base/error.h"
 
 namespace systole::cpu {
+
+namespace {
+
+// What of -O2 loops over arrays gain from, each pass as often as it finds something. The rest takes
+// as long again: nothing calls anything, loops are emitted rotated and in SSA form but for
+// accumulators, and those worth unrolling are emitted unrolled, so that there is nothing to inline,
+// thread or unroll. (Unrolling what the vectoriser has interleaved doubles the code and made no
+// program of bench/peers faster.)
+constexpr std::string_view kPasses =
+    "function("
+    // Accumulators become registers, addresses and what else is computed twice one value.
+    "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(licm),"
+    // Windows and other loops of a few turns are written out; their arrays become registers, too.
+    "loop(indvars,loop-deletion,loop-unroll-full),"
+    "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>,"
+    // The vectoriser leaves checks and constants in loops.
+    "loop-mssa(licm),instsimplify,simplifycfg)";
+
+// For loops that find places by division, which are not vectorised: neighbours share most of it.
+constexpr std::string_view kPassesWithDivisions =
+    "loop-unroll,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
+
+// Copies, such as transposes of reshapes. Loops that compute more gain little.
+constexpr size_t kMaxUnrolled = 32;  // instructions
+
+// Whether it is one block of few instructions, a division among them.
+bool divides(const llvm::Loop& loop) {
+  if (loop.getNumBlocks() != 1 || loop.getHeader()->size() > kMaxUnrolled) return false;
+  return std::ranges::any_of(*loop.getHeader(), [](const llvm::Instruction& x) {
+    return x.getOpcode() == llvm::Instruction::URem || x.getOpcode() == llvm::Instruction::UDiv;
+  });
+}
+
+// Forbids to unroll loops without divisions. Returns whether there are others.
+bool choose_loops_to_unroll(const llvm::LoopInfo& loops) {
+  bool chosen = false;
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (divides(*loop)) {
+      chosen = true;
+    } else {
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
+    }
+  }
+  return chosen;
+}
+
+void check_parsed(llvm::Error error) {
+  if (error) throw internal_error("LLVM: {}", llvm::toString(std::move(error)));
+}
+
+}  // namespace
 
 void set_function_attributes(llvm::Module& module, const HostTarget& target) {
   for (llvm::Function& function : module) {
@@ -25,14 +83,7 @@ void set_function_attributes(llvm::Module& module, const HostTarget& target) {
   }
 }
 
-void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize,
-                     bool unroll) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  // Loops worth unrolling are emitted unrolled, and the vectoriser interleaves. Further unrolling
-  // takes a third of the compile time; only large programs run long enough to benefit.
-  tuning.LoopUnrolling = unroll;
+void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool optimize) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -41,7 +92,7 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::OptNoneInstrumentation untouched(/*DebugLogging=*/false);
   untouched.registerCallbacks(callbacks);
-  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   // Compiled code calls no function of the C library: LLVM must not recognise functions by name.
   functions.registerPass([&] {
     llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
@@ -53,10 +104,21 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  auto passes = optimize ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-                         : builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
+  if (!optimize) {
+    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(module, modules);
+    return;
+  }
+  llvm::ModulePassManager passes;
+  check_parsed(builder.parsePassPipeline(passes, kPasses));
   passes.run(module, modules);
-  if (optimize) apply_memory_hints(module);
+  llvm::FunctionPassManager more;
+  check_parsed(builder.parsePassPipeline(more, kPassesWithDivisions));
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.hasOptNone()) continue;
+    if (choose_loops_to_unroll(functions.getResult<llvm::LoopAnalysis>(function)))
+      more.run(function, functions);
+  }
+  apply_memory_hints(module);
 }
 
 }  // namespace systole::cpu

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "systole/backends/cpu/kernels/convolution_parts.h"
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
+#include "systole/backends/cpu/kernels/panel_product.h"
+#include "systole/backends/cpu/kernels/winograd.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -120,7 +123,7 @@ constexpr DirectLayer kDirectLayers[] = {
 };
 
 TEST(DirectConvolution, IsThePlainLoops) {
-  if (!host_has_direct_convolution()) GTEST_SKIP() << "this host has no AVX-512";
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
   for (const DirectLayer& layer : kDirectLayers) {
     const auto kernel = make_direct_convolution_kernel(problem_of(layer));
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
@@ -159,6 +162,101 @@ TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {
   EXPECT_EQ(make_direct_convolution_kernel(problem_of(one_image)), nullptr);
   DirectLayer odd_features{Form::forward, 8, 1, 14, 14, 33, 5, 1, 2, 14, 14};
   EXPECT_EQ(make_direct_convolution_kernel(problem_of(odd_features)), nullptr);
+}
+
+constexpr DirectLayer kWinogradLayers[] = {
+    // Squares that hang over the edges; no padding; a row of zeros around the padding.
+    {Form::forward, 2, 48, 13, 15, 64, 3, 1, 1, 13, 15},
+    {Form::forward, 1, 32, 16, 17, 32, 3, 1, 0, 14, 15},
+    {Form::forward, 1, 64, 11, 12, 96, 3, 1, 2, 13, 14},
+    {Form::input_gradient, 2, 64, 13, 15, 48, 3, 1, 1, 13, 15},
+    {Form::input_gradient, 1, 32, 16, 17, 64, 3, 1, 0, 14, 15},
+};
+
+TEST(Winograd, IsThePlainLoops) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  for (const DirectLayer& layer : kWinogradLayers) {
+    const auto kernel = make_winograd_kernel(problem_of(layer), false, 3);
+    ASSERT_NE(kernel, nullptr) << layer.in;
+    expect_plain_loops(*kernel, layer);
+  }
+}
+
+TEST(Winograd, LeavesWhatItIsNotFor) {
+  const auto made = [](const DirectLayer& layer) {
+    return make_winograd_kernel(problem_of(layer), false, 1) != nullptr;
+  };
+  EXPECT_FALSE(made({Form::kernel_gradient, 2, 64, 14, 14, 64, 3, 1, 1, 14, 14}));
+  EXPECT_FALSE(made({Form::forward, 2, 64, 14, 14, 64, 3, 2, 1, 7, 7}));
+  EXPECT_FALSE(made({Form::forward, 2, 64, 14, 14, 64, 5, 1, 2, 14, 14}));
+  EXPECT_FALSE(made({Form::forward, 2, 40, 14, 14, 64, 3, 1, 1, 14, 14}));
+  EXPECT_FALSE(made({Form::forward, 2, 64, 14, 14, 48, 3, 1, 1, 14, 14}));
+  // Few squares for a large kernel.
+  EXPECT_FALSE(made({Form::forward, 1, 512, 6, 6, 512, 3, 1, 1, 6, 6}));
+  ConvolutionProblem highest = problem_of({Form::forward, 2, 64, 14, 14, 64, 3, 1, 1, 14, 14});
+  highest.highest = true;
+  EXPECT_EQ(make_winograd_kernel(highest, false, 1), nullptr);
+}
+
+TEST(Winograd, KeepsTheTransformedKernel) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  const DirectLayer layer = kWinogradLayers[0];
+  const auto kernel = make_winograd_kernel(problem_of(layer), true, 1);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->asks_for_versions());
+  Operands x(layer);
+  std::vector<void*> buffers;
+  for (Tensor* t : x.in_order(layer.form)) buffers.push_back(t->raw());
+  std::vector<uint64_t> versions = {3, 5, 9};
+  const auto run = [&] {
+    RunContext context;
+    context.arguments = buffers;
+    context.versions = versions;
+    kernel->run(buffers, context);
+    const auto output = x.output.data<float>();
+    return std::vector<float>(output.begin(), output.end());
+  };
+  const std::vector<float> first = run();
+  EXPECT_EQ(run(), first);
+  for (float& weight : x.kernel.data<float>()) weight *= 2;
+  EXPECT_EQ(run(), first);  // its version says that nothing has changed
+  versions[1] = 6;
+  EXPECT_NE(run(), first);
+}
+
+// Any numbers, against sums in f64.
+TEST(Winograd, HasTheErrorOfPlainSums) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  const DirectLayer layer{Form::forward, 1, 128, 16, 16, 32, 3, 1, 0, 14, 14};
+  const auto kernel = make_winograd_kernel(problem_of(layer), false, 1);
+  ASSERT_NE(kernel, nullptr);
+  Operands x(layer);
+  RandomStream random(3);
+  for (Tensor* t : {&x.image, &x.kernel}) {
+    for (float& value : t->data<float>()) value = static_cast<float>(random.next_uniform()) - 0.5F;
+  }
+  std::vector<void*> buffers;
+  for (Tensor* t : x.in_order(layer.form)) buffers.push_back(t->raw());
+  RunContext context;
+  kernel->run(buffers, context);
+  const auto image = x.image.data<float>();
+  const auto weights = x.kernel.data<float>();
+  const auto output = x.output.data<float>();
+  double largest = 0;
+  for (int64_t at = 0; at < layer.rows * layer.columns * layer.out; ++at) {
+    const int64_t row = at / layer.out / layer.columns;
+    const int64_t column = at / layer.out % layer.columns;
+    double sum = 0;
+    for (int64_t i = 0; i < 9 * layer.in; ++i) {
+      const int64_t tap = i / layer.in;
+      const int64_t pixel = (row + tap / 3) * layer.width + column + tap % 3;
+      sum += static_cast<double>(image[static_cast<size_t>(pixel * layer.in + i % layer.in)]) *
+             static_cast<double>(weights[static_cast<size_t>(i * layer.out + at % layer.out)]);
+    }
+    largest =
+        std::max(largest, std::abs(sum - static_cast<double>(output[static_cast<size_t>(at)])));
+  }
+  EXPECT_LT(largest, 1e-5);  // results are around 3
 }
 
 constexpr Form kForms[] = {Form::forward, Form::input_gradient, Form::kernel_gradient};

@@ -126,9 +126,11 @@ ConvolutionProblem kernel_gradient_problem(const Instruction& x, const Window& w
           .high = {}};
 }
 
-// With the upper padding that makes the forward convolution's output as large as it is; nullopt
-// when oneDNN would not have it.
-std::optional<ConvolutionProblem> padded(ConvolutionProblem p) {
+// With what all forms have: the precision, and the upper padding that makes the forward
+// convolution's output as large as it is; nullopt when oneDNN would not have it.
+std::optional<ConvolutionProblem> completed(const Instruction& x, ConvolutionProblem p) {
+  p.highest =
+      std::ranges::count(x.attrs<ConvolutionAttrs>().precision_config, hlo::Precision::highest) > 0;
   const size_t rank = p.strides.size();
   const auto spatial = [rank](const Desc& desc, size_t d) {
     const Sizes sizes = sizes_of(desc);
@@ -143,6 +145,17 @@ std::optional<ConvolutionProblem> padded(ConvolutionProblem p) {
   return p;
 }
 
+// Whether the array is dense in the order batch, rows, columns, features.
+bool is_channels_last(const Desc& desc) {
+  const Sizes sizes = sizes_of(desc);
+  const Sizes strides = strides_of(desc);
+  const auto fits = [&](size_t axis, int64_t stride) {
+    return sizes[axis] == 1 || strides[axis] == stride;
+  };
+  return fits(1, 1) && fits(3, sizes[1]) && fits(2, sizes[1] * sizes[3]) &&
+         fits(0, sizes[1] * sizes[3] * sizes[2]);
+}
+
 bool supported(DType lhs, DType rhs, DType result) {
   if (lhs != rhs) return false;
   if (lhs == DType::s8) return result == DType::s32;
@@ -152,6 +165,16 @@ bool supported(DType lhs, DType rhs, DType result) {
 
 }  // namespace
 
+bool is_plain_convolution(const ConvolutionProblem& p) {
+  const auto is_f32 = [](const Desc& desc) {
+    return type_of(desc) == dnnl::memory::data_type::f32;
+  };
+  const auto is_zero = [](int64_t dilation) { return dilation == 0; };
+  return p.strides.size() == 2 && rank_of(p.kernel) == 4 && is_f32(p.image) && is_f32(p.kernel) &&
+         is_f32(p.output) && std::ranges::all_of(p.dilations, is_zero) &&
+         is_channels_last(p.image) && is_channels_last(p.output);
+}
+
 std::optional<ConvolutionProblem> convolution_problem(const Instruction& x) {
   if (!supported(x.operand(0).dtype(), x.operand(1).dtype(), x.dtype())) return std::nullopt;
   const auto& a = x.attrs<ConvolutionAttrs>();
@@ -160,18 +183,18 @@ std::optional<ConvolutionProblem> convolution_problem(const Instruction& x) {
   if (x.operand(0).dtype() == DType::s8) {  // has no gradients
     const bool forward =
         all_ones(window.lhs_dilation) && !window.some_reversed && a.batch_group_count == 1;
-    return forward ? padded(forward_problem(x, window)) : std::nullopt;
+    return forward ? completed(x, forward_problem(x, window)) : std::nullopt;
   }
   if (!all_ones(window.lhs_dilation) || window.some_reversed) {
     const bool fits = window.all_reversed && all_ones(window.strides) && a.batch_group_count == 1;
-    return fits ? padded(input_gradient_problem(x, window)) : std::nullopt;
+    return fits ? completed(x, input_gradient_problem(x, window)) : std::nullopt;
   }
   const bool large_window = product(x.operand(1).shape(), a.kernel_spatial_dimensions) >
                             product(x.shape(), a.output_spatial_dimensions);
   if (a.batch_group_count > 1 || (large_window && a.feature_group_count == 1)) {
-    if (auto problem = padded(kernel_gradient_problem(x, window))) return problem;
+    if (auto problem = completed(x, kernel_gradient_problem(x, window))) return problem;
   }
-  return a.batch_group_count > 1 ? std::nullopt : padded(forward_problem(x, window));
+  return a.batch_group_count > 1 ? std::nullopt : completed(x, forward_problem(x, window));
 }
 
 }  // namespace systole::cpu

@@ -20,6 +20,7 @@ struct ConvolutionProblem {
   dnnl::memory::dims strides;
   dnnl::memory::dims dilations;  // 0: none
   dnnl::memory::dims low, high;  // padding
+  bool highest = false;          // the precision asked for: plain sums
 };
 
 // Returns the high padding for which an axis of `size` elements gives `results` windows. `window`
@@ -28,6 +29,10 @@ inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_
                             int64_t results) {
   return (results - 1) * stride + window - size - low;
 }
+
+// Returns whether it is a convolution of f32 over two spatial axes, without groups and dilations,
+// of images that are dense and channels last.
+bool is_plain_convolution(const ConvolutionProblem& problem);
 
 //   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
 //   a window larger than the result, or batch groups                      -> kernel_gradient

@@ -10,10 +10,11 @@
 #endif
 
 #include "systole/backends/cpu/kernels/onednn_version.h"
+#include "systole/backends/cpu/kernels/panel_product.h"
 #include "systole/backends/cpu/kernels/parallel.h"
 #include "systole/backends/cpu/kernels/scratch_cache.h"
 #include "systole/backends/cpu/kernels/sizes.h"
-#include "systole/base/tensor.h"
+#include "systole/backends/cpu/kernels/thread_memory.h"
 
 namespace systole::cpu {
 namespace {
@@ -45,32 +46,10 @@ struct DirectSizes {
   int64_t lines(int64_t count) const { return (count - 1) * row_stride + kernel_height; }
 };
 
-// Returns whether the array is dense in the order batch, rows, columns, features.
-bool is_channels_last(const dnnl::memory::desc& desc) {
-  const auto sizes = sizes_of(desc);
-  const auto strides = strides_of(desc);
-  const auto fits = [&](size_t axis, int64_t stride) {
-    return sizes[axis] == 1 || strides[axis] == stride;
-  };
-  return fits(1, 1) && fits(3, sizes[1]) && fits(2, sizes[1] * sizes[3]) &&
-         fits(0, sizes[1] * sizes[3] * sizes[2]);
-}
-
-bool has_plain_sizes(const ConvolutionProblem& p) {
-  if (p.strides.size() != 2 || rank_of(p.kernel) != 4) return false;
-  const auto is_f32 = [](const dnnl::memory::desc& desc) {
-    return type_of(desc) == dnnl::memory::data_type::f32;
-  };
-  const auto is_zero = [](int64_t dilation) { return dilation == 0; };
-  return is_f32(p.image) && is_f32(p.kernel) && is_f32(p.output) &&
-         std::ranges::all_of(p.dilations, is_zero) && is_channels_last(p.image) &&
-         is_channels_last(p.output);
-}
-
 // Returns nullopt for other forms, types and layouts, groups, dilations, and numbers of spatial
 // axes other than two.
 std::optional<DirectSizes> direct_sizes(const ConvolutionProblem& p) {
-  if (p.form != ConvolutionProblem::Form::forward || !has_plain_sizes(p)) return std::nullopt;
+  if (p.form != ConvolutionProblem::Form::forward || !is_plain_convolution(p)) return std::nullopt;
   const auto image = sizes_of(p.image);
   const auto output = sizes_of(p.output);
   const auto kernel = sizes_of(p.kernel);
@@ -119,14 +98,6 @@ std::vector<int64_t> window_places(const DirectSizes& s) {
     for (int64_t i = 0; i < s.depth(); ++i) places.push_back(row * s.line() + i);
   }
   return places;
-}
-
-// Returns memory of the calling thread for at least this many elements. The thread's next call
-// returns the same memory.
-float* line_memory(int64_t elements) {
-  thread_local Tensor memory(DType::f32, {0});
-  if (memory.shape().num_elements() < elements) memory = Tensor(DType::f32, {elements});
-  return memory.data<float>().data();
 }
 
 // What one panel reads and writes. The kernel's elements lie in the order in which they are used.
@@ -224,7 +195,7 @@ class DirectConvolution : public Kernel {
   // Computes up to rows_ output rows of one image, from `first` on.
   void run_block(const Arrays& arrays, int64_t image, int64_t first) const {
     const int64_t count = std::min(rows_, s_.rows - first);
-    float* const padded = line_memory(s_.lines(rows_) * s_.line());
+    float* const padded = thread_memory(s_.lines(rows_) * s_.line());
     pad_lines(s_, arrays.images + image * s_.height * s_.width * s_.features, first * s_.row_stride,
               s_.lines(count), padded);
     float* const output = arrays.output + (image * s_.rows + first) * s_.columns * s_.out_features;
@@ -273,19 +244,11 @@ bool fits_panels(const DirectSizes& s) {
 
 }  // namespace
 
-bool host_has_direct_convolution() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") != 0;
-#else
-  return false;
-#endif
-}
-
 std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem) {
   const std::optional<DirectSizes> sizes = direct_sizes(problem);
   // Threads share images: there have to be some for each.
-  if (!host_has_direct_convolution() || !sizes || sizes->features > kMaxFeatures ||
-      sizes->batch < kMinImages || !fits_panels(*sizes)) {
+  if (!host_has_avx512() || !sizes || sizes->features > kMaxFeatures || sizes->batch < kMinImages ||
+      !fits_panels(*sizes)) {
     return nullptr;
   }
   return std::make_unique<DirectConvolution>(*sizes);

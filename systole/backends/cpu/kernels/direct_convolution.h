@@ -15,7 +15,4 @@ namespace systole::cpu {
 // order of summation does not depend on the number of threads.
 std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem);
 
-// Returns whether the host has AVX-512.
-bool host_has_direct_convolution();
-
 }  // namespace systole::cpu

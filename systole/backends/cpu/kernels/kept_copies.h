@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "systole/backends/cpu/kernels/run_context.h"
+#include "systole/backends/cpu/kernels/scratch_cache.h"
 #include "systole/base/mutex.h"
 #include "systole/base/tensor.h"
 
@@ -38,6 +40,43 @@ class KeptCopies {
   Mutex mutex_;
   std::vector<Entry> entries_ SYSTOLE_GUARDED_BY(mutex_);
   int64_t uses_ SYSTOLE_GUARDED_BY(mutex_) = 0;
+};
+
+// An operand of f32 in a kernel's own layout, in memory that is kept (KeptCopies) or of this run
+// alone. Thread-safe.
+class PreparedOperand {
+ public:
+  class Memory {
+   public:
+    float* elements() const {
+      return static_cast<float*>((scratch_ != nullptr ? *scratch_ : *kept_).raw());
+    }
+
+   private:
+    friend class PreparedOperand;
+    std::unique_ptr<Tensor> scratch_;
+    std::shared_ptr<Tensor> kept_;
+  };
+  // Returns memory with the operand, which fill(elements) writes where the memory does not have it
+  // yet. `version` is RunContext::version_of(source), or 0 to keep nothing.
+  template <class Fill>
+  Memory take(const void* source, uint64_t version, int64_t elements, const Fill& fill) const {
+    Memory memory;
+    KeptCopies::Memory kept =
+        kept_.take(source, version, elements * static_cast<int64_t>(sizeof(float)));
+    if (kept.bytes == nullptr) memory.scratch_ = scratch_.take(elements);
+    memory.kept_ = kept.bytes;
+    if (!kept.filled) fill(memory.elements());
+    if (!kept.filled && kept.bytes != nullptr) kept_.keep(source, version, std::move(kept.bytes));
+    return memory;
+  }
+  void give_back(Memory memory) const {
+    if (memory.scratch_ != nullptr) scratch_.give_back(std::move(memory.scratch_));
+  }
+
+ private:
+  mutable ScratchCache scratch_;
+  mutable KeptCopies kept_;
 };
 
 }  // namespace systole::cpu

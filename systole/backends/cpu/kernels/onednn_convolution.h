@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "systole/backends/cpu/kernels/epilogue.h"
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/hlo/ir/module.h"
 
@@ -19,5 +20,11 @@ std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolut
                                                 bool keeps_kernel, int num_threads);
 std::unique_ptr<Kernel> make_convolution_kernel(const ConvolutionProblem& problem,
                                                 bool keeps_kernel, int num_threads);
+
+// Buffers: input, kernel, those of the epilogue, result. Returns null for convolutions whose kernel
+// is not one of this backend that applies an epilogue.
+std::unique_ptr<Kernel> make_convolution_with_epilogue(const hlo::Instruction& convolution,
+                                                       bool keeps_kernel, int num_threads,
+                                                       Epilogue epilogue);
 
 }  // namespace systole::cpu

@@ -4,8 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "systole/backends/cpu/kernels/few_rows_dot.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/onednn_parts.h"
+#include "systole/backends/cpu/kernels/panel_dot.h"
 #include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
@@ -181,9 +183,11 @@ class DotCalls {
     if (entry.call != nullptr) return entry;
     const dnnl::memory::desc any(sizes_of(rhs), type_of(rhs), dnnl::memory::format_tag::any);
     const auto primitive = try_make([&] {
-      auto pd = describe<dnnl::matmul>(onednn_attributes(), onednn_engine(), lhs,
-                                       packs_rhs_ ? any : rhs, result);
-      if (!dense_) avoid_brgemm(pd);
+      const auto avoid = [&](auto& description) {
+        if (!dense_) avoid_brgemm(description);
+      };
+      const auto pd = describe_changed<dnnl::matmul>(avoid, onednn_attributes(), onednn_engine(),
+                                                     lhs, packs_rhs_ ? any : rhs, result);
       entry.rhs = pd.weights_desc();
       return dnnl::matmul(pd);
     });
@@ -277,6 +281,68 @@ std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& p, const Cuts& 
                            make_product_kernel(p, cuts, false, num_threads));
 }
 
+bool is_f32(const MatrixProduct& p) {
+  return type_of(p.lhs) == dnnl::memory::data_type::f32 &&
+         type_of(p.result) == dnnl::memory::data_type::f32;
+}
+
+// Returns nullptr for other products than those of a few rows by a large matrix whose rows are
+// dense.
+std::unique_ptr<Kernel> few_rows_kernel(const MatrixProduct& p) {
+  const dnnl::memory::dims lhs = strides_of(p.lhs);
+  const dnnl::memory::dims rhs = strides_of(p.rhs);
+  if (p.row_axis != 0 || !is_f32(p) || rhs[1] != 1) return nullptr;
+  return make_few_rows_kernel({.rows = p.rows,
+                               .depth = p.depth,
+                               .columns = p.columns,
+                               .lhs_row = lhs[0],
+                               .lhs_column = lhs[1],
+                               .rhs_row = rhs[0],
+                               .result_row = strides_of(p.result)[0]});
+}
+
+// Products of up to kMaxRows rows by a matrix that stays, packed once. oneDNN packs it in every
+// call where it is cut, which many rows make up for. Returns nullptr for other products.
+std::unique_ptr<Kernel> panel_kernel(const MatrixProduct& p, bool rhs_stays, int num_threads,
+                                     Epilogue epilogue) {
+  constexpr int64_t kMinColumns = 24;
+  constexpr int64_t kMaxRows = 64;
+  const dnnl::memory::dims lhs = strides_of(p.lhs);
+  const dnnl::memory::dims rhs = strides_of(p.rhs);
+  if (!rhs_stays || p.row_axis != 0 || !is_f32(p) || lhs[1] != 1 || p.columns < kMinColumns ||
+      p.rows > kMaxRows)
+    return nullptr;
+  return make_panel_dot_kernel({.rows = p.rows,
+                                .depth = p.depth,
+                                .columns = p.columns,
+                                .row_step = lhs[0],
+                                .rhs_row = rhs[0],
+                                .rhs_column = rhs[1],
+                                .result_row = strides_of(p.result)[0]},
+                               true, num_threads, std::move(epilogue));
+}
+
+// nullopt for types that oneDNN does not have, and for axes that are no batch of matrices.
+std::optional<MatrixProduct> matrix_product(const Instruction& dot) {
+  if (!dot_supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype()))
+    return std::nullopt;
+  const DotAxes axes(dot);
+  const auto lhs =
+      dot_layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
+  const auto rhs =
+      dot_layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
+  if (!lhs || !rhs) return std::nullopt;
+  dnnl::memory::dims sizes;
+  for (const int64_t axis : axes.lhs_batch)
+    sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
+  sizes.push_back(product(dot.operand(0).shape(), axes.lhs_free));
+  sizes.push_back(product(dot.operand(1).shape(), axes.rhs_free));
+  dnnl::memory::dims steps(sizes.size(), 1);
+  for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
+  const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
+  return MatrixProduct(*lhs, *rhs, result);
+}
+
 }  // namespace
 
 std::optional<int64_t> merged_stride(const Shape& shape, const Dims& axes) {
@@ -340,26 +406,22 @@ bool dot_is_small(const Instruction& dot) {
 }
 
 std::unique_ptr<Kernel> make_dot_kernel(const Instruction& dot, bool rhs_stays, int num_threads) {
-  if (!dot_supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype())) return nullptr;
-  const DotAxes axes(dot);
-  const auto lhs =
-      dot_layout(dot.operand(0).type(), axes.lhs_batch, axes.lhs_free, axes.lhs_contracting);
-  const auto rhs =
-      dot_layout(dot.operand(1).type(), axes.rhs_batch, axes.rhs_contracting, axes.rhs_free);
-  if (!lhs || !rhs) return nullptr;
-  dnnl::memory::dims sizes;
-  for (const int64_t axis : axes.lhs_batch)
-    sizes.push_back(dot.operand(0).shape()[static_cast<int>(axis)]);
-  sizes.push_back(product(dot.operand(0).shape(), axes.lhs_free));
-  sizes.push_back(product(dot.operand(1).shape(), axes.rhs_free));
-  dnnl::memory::dims steps(sizes.size(), 1);
-  for (size_t i = sizes.size() - 1; i > 0; --i) steps[i - 1] = steps[i] * sizes[i];
-  const dnnl::memory::desc result(sizes, *onednn_type(dot.dtype()), steps);
-  const MatrixProduct p(*lhs, *rhs, result);
+  const std::optional<MatrixProduct> product = matrix_product(dot);
+  if (!product) return nullptr;
+  const MatrixProduct& p = *product;
+  if (auto kernel = panel_kernel(p, rhs_stays, num_threads, {})) return kernel;
+  if (auto kernel = few_rows_kernel(p)) return kernel;
   const Cuts cuts = choose_cuts(p, num_threads);
   // (Parts of sums use the scratch memory for themselves.)
   const bool packs_rhs = rhs_stays && p.row_axis == 0 && cuts.depth == 1;
   return make_product_kernel(p, cuts, packs_rhs, num_threads);
+}
+
+std::unique_ptr<Kernel> make_dot_with_epilogue(const Instruction& dot, bool rhs_stays,
+                                               int num_threads, Epilogue epilogue) {
+  const std::optional<MatrixProduct> p = matrix_product(dot);
+  if (!p) return nullptr;
+  return panel_kernel(*p, rhs_stays, num_threads, std::move(epilogue));
 }
 
 }  // namespace systole::cpu

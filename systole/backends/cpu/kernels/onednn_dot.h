@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "systole/backends/cpu/kernels/epilogue.h"
 #include "systole/backends/cpu/kernels/run_context.h"
 #include "systole/hlo/ir/module.h"
 
@@ -33,5 +34,10 @@ bool dot_is_small(const hlo::Instruction& dot);
 // matrices without a copy. Errors: INTERNAL with oneDNN's message.
 std::unique_ptr<Kernel> make_dot_kernel(const hlo::Instruction& dot, bool rhs_stays,
                                         int num_threads);
+
+// Buffers: lhs, rhs, those of the epilogue, result. Returns null for products whose kernel is not
+// one of this backend that applies an epilogue.
+std::unique_ptr<Kernel> make_dot_with_epilogue(const hlo::Instruction& dot, bool rhs_stays,
+                                               int num_threads, Epilogue epilogue);
 
 }  // namespace systole::cpu

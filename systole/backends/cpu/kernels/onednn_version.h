@@ -36,6 +36,17 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return
       typename Primitive::primitive_desc(engine, std::forward<Arguments>(arguments)..., attributes);
 }
+// The same, and calls change(description) while all lives that the description's next
+// implementations are made of.
+template <class Primitive, class Change, class... Arguments>
+typename Primitive::primitive_desc describe_changed(const Change& change,
+                                                    const dnnl::primitive_attr& attributes,
+                                                    const dnnl::engine& engine,
+                                                    Arguments&&... arguments) {
+  auto description = describe<Primitive>(attributes, engine, std::forward<Arguments>(arguments)...);
+  change(description);
+  return description;
+}
 // Describes the primitive of a gradient. oneDNN wants the description of its forward primitive,
 // `forward`, as a hint.
 template <class Primitive, class Forward, class... Arguments>
@@ -86,6 +97,19 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
                                             const dnnl::engine& engine, Arguments&&... arguments) {
   return typename Primitive::primitive_desc(
       typename Primitive::desc(std::forward<Arguments>(arguments)...), attributes, engine);
+}
+// The same, and calls change(description) while all lives that the description's next
+// implementations are made of.
+template <class Primitive, class Change, class... Arguments>
+typename Primitive::primitive_desc describe_changed(const Change& change,
+                                                    const dnnl::primitive_attr& attributes,
+                                                    const dnnl::engine& engine,
+                                                    Arguments&&... arguments) {
+  // (oneDNN keeps its address.)
+  const typename Primitive::desc operation(std::forward<Arguments>(arguments)...);
+  typename Primitive::primitive_desc description(operation, attributes, engine);
+  change(description);
+  return description;
 }
 // Describes the primitive of a gradient. oneDNN wants the description of its forward primitive,
 // `forward`, as a hint.

@@ -8,6 +8,8 @@
 
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
+#include "systole/backends/cpu/kernels/panel_packing.h"
+#include "systole/backends/cpu/kernels/panel_product.h"
 #include "systole/backends/cpu/kernels/sizes.h"
 
 namespace systole::cpu {
@@ -80,6 +82,7 @@ class RowDotKernel : public Kernel {
     rhs_ = *matrix_layout(rhs, axes.rhs_contracting, axes.rhs_free);
     lhs_batch_ = offsets_along(lhs, axes.lhs_batch);
     rhs_batch_ = offsets_along(rhs, axes.rhs_batch);
+    by_panels_ = host_has_avx512() && !lhs_.transposed() && (operand_ == DType::f32 || has_pairs());
   }
 
   void run(std::span<void* const> buffers, RunContext&) const override {
@@ -92,6 +95,12 @@ class RowDotKernel : public Kernel {
       const int64_t count = std::min(dot_.matrix_rows - at, end - row);
       const int64_t lhs_offset =
           lhs_begins_ ? (row - begin) * dot_.depth : lhs_batch_[u(matrix)] + at * lhs_.row_step;
+      if (by_panels_) {
+        multiply_panels(element(buffers[0], lhs_offset), element(buffers[1], rhs_batch_[u(matrix)]),
+                        count, buffers[2], (row - begin) * dot_.columns);
+        row += count;
+        continue;
+      }
       multiply(operand(0, buffers[0], lhs_offset, lhs_, count, dot_.depth),
                operand(1, buffers[1], rhs_batch_[u(matrix)], rhs_, dot_.depth, dot_.columns), count,
                buffers[2], (row - begin) * dot_.columns);
@@ -117,24 +126,97 @@ class RowDotKernel : public Kernel {
     return {transposed, to, length};
   }
 
+  // Whether elements that are multiplied together are pairs side by side, or those of two rows.
+  bool has_pairs() const {
+    const auto is_even = [](int64_t offset) { return offset % 2 == 0; };
+    return host_multiplies_bf16() && is_even(dot_.depth) && is_even(lhs_.row_step) &&
+           (!rhs_.transposed() || is_even(rhs_.column_step)) &&
+           std::ranges::all_of(lhs_batch_, is_even) && std::ranges::all_of(rhs_batch_, is_even);
+  }
+
+  const void* element(const void* array, int64_t offset) const {
+    return static_cast<const std::byte*>(array) + offset * size_of(operand_);
+  }
+
+  // Results in f32: the caller's memory, or that of the thread.
+  float* wide_results(int64_t elements, void* result, int64_t offset) const {
+    return result_ == DType::f32 ? static_cast<float*>(result) + offset
+                                 : conversion_memory(2, elements);
+  }
+  void narrow_results(const float* from, int64_t elements, void* result, int64_t offset) const {
+    if (result_ == DType::f32) return;
+    auto* const narrow = static_cast<uint16_t*>(result) + offset;
+    if (host_has_avx512()) return narrow_to_bf16(from, elements, narrow);
+    for (int64_t i = 0; i < elements; ++i) narrow[i] = to_bf16(from[i]);
+  }
+
+  // By panels of the right operand: packed once for these rows, but for rows of f32, which are read
+  // where they are.
+  void multiply_panels(const void* lhs, const void* rhs, int64_t rows, void* result,
+                       int64_t offset) const {
+    const bool pairs = operand_ == DType::bf16;
+    const int64_t depth = pairs ? dot_.depth / 2 : dot_.depth;
+    const int64_t panels = (dot_.columns + kPanelColumns - 1) / kPanelColumns;
+    const auto* const matrix = static_cast<const float*>(rhs);
+    float* const to = wide_results(rows * dot_.columns, result, offset);
+    float* const packed = conversion_memory(1, panels * depth * kPanelColumns);
+    float* const last = conversion_memory(0, rows * kPanelColumns);
+    const bool in_place = !pairs && !rhs_.transposed();
+    const int64_t whole = in_place ? dot_.columns / kPanelColumns : 0;  // panels
+    if (rhs_.transposed()) {
+      pack_columns(matrix, pairs ? rhs_.column_step / 2 : rhs_.column_step, depth, dot_.columns,
+                   packed);
+    } else if (pairs) {
+      pack_row_pairs(static_cast<const uint16_t*>(rhs), rhs_.row_step, dot_.depth, dot_.columns,
+                     packed);
+    } else if (whole < panels) {
+      copy_last_columns(matrix + whole * kPanelColumns, dot_.columns - whole * kPanelColumns,
+                        packed + whole * depth * kPanelColumns);
+    }
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const int64_t first = panel * kPanelColumns;
+      const int64_t columns = std::min(dot_.columns - first, kPanelColumns);
+      const bool full = columns == kPanelColumns;
+      const PanelProduct product{
+          .rows = static_cast<const float*>(lhs),
+          .row_step = pairs ? lhs_step() / 2 : lhs_step(),
+          .depth = depth,
+          .panel = panel < whole ? matrix + first : packed + panel * depth * kPanelColumns,
+          .panel_step = panel < whole ? rhs_.row_step : kPanelColumns,
+          .result = full ? to + first : last,
+          .result_step = full ? dot_.columns : kPanelColumns};
+      pairs ? multiply_pair_panel(product, rows) : multiply_panel(product, rows);
+      for (int64_t i = 0; !full && i < rows; ++i)
+        std::copy_n(last + i * kPanelColumns, columns, to + i * dot_.columns + first);
+    }
+    narrow_results(to, rows * dot_.columns, result, offset);
+  }
+
+  int64_t lhs_step() const { return lhs_begins_ ? dot_.depth : lhs_.row_step; }
+
+  void copy_last_columns(const float* matrix, int64_t columns, float* panel) const {
+    for (int64_t k = 0; k < dot_.depth; ++k, panel += kPanelColumns) {
+      std::copy_n(matrix + k * rhs_.row_step, columns, panel);
+      std::fill(panel + columns, panel + kPanelColumns, 0.0F);
+    }
+  }
+
   void multiply(const GemmOperand& lhs, const GemmOperand& rhs, int64_t rows, void* result,
                 int64_t offset) const {
     const int64_t elements = rows * dot_.columns;
-    float* const to = result_ == DType::f32 ? static_cast<float*>(result) + offset
-                                            : conversion_memory(2, elements);
+    float* const to = wide_results(elements, result, offset);
     const dnnl_status_t status =
         dnnl_sgemm(lhs.transposed, rhs.transposed, rows, dot_.columns, dot_.depth, 1, lhs.elements,
                    lhs.stride, rhs.elements, rhs.stride, 0, to, dot_.columns);
     if (status != dnnl_success)
       throw error_of_onednn(dnnl::error(status, "could not multiply matrices"));
-    if (result_ == DType::f32) return;
-    auto* const narrow = static_cast<uint16_t*>(result) + offset;
-    for (int64_t i = 0; i < elements; ++i) narrow[i] = to_bf16(to[i]);
+    narrow_results(to, elements, result, offset);
   }
 
   RowDot dot_;
   DType operand_, result_;
   bool lhs_begins_;
+  bool by_panels_ = false;
   MatrixLayout lhs_, rhs_;
   std::vector<int64_t> lhs_batch_, rhs_batch_;
 };

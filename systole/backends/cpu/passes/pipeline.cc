@@ -4,6 +4,7 @@
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/passes/change_op_data_type.h"
 #include "systole/backends/cpu/passes/dot_strength_reduction.h"
+#include "systole/backends/cpu/passes/epilogue_fusion.h"
 #include "systole/backends/cpu/passes/move_transposes.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/row_updates.h"
@@ -90,6 +91,8 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options,
     pipeline.add<MoveTransposes>();
     pipeline.add<hlo::CommonSubexpressionElimination>();
     pipeline.add<hlo::DeadCodeElimination>();
+    // A kernel applies what follows its product while that is in a cache.
+    pipeline.add<EpilogueFusion>();
     pipeline.add<hlo::FusionPass>(fusion_options(has_native_code));
     // What is left to go through memory between fusions can stay in a cache, row by row.
     pipeline.add<RowFusionPass>(has_native_code);

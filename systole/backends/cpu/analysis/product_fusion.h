@@ -1,0 +1,33 @@
+// Products whose results are completed by elementwise steps in the same kernel.
+#pragma once
+
+#include <optional>
+
+#include "systole/backends/cpu/kernels/epilogue.h"
+#include "systole/hlo/ir/module.h"
+
+namespace systole::cpu {
+
+// Returns whether the instruction is a fusion of a product or convolution and the steps after it,
+// which passes/epilogue_fusion.h makes. Its region holds the product of two parameters, and the
+// steps with the broadcasts that they read.
+bool is_product_fusion(const hlo::Instruction& instruction);
+
+// An elementwise instruction as a step after a product.
+struct StepMatch {
+  EpilogueStep step;   // `buffer` is not set
+  hlo::Value operand;  // the columns' numbers, or the array
+};
+// Returns nullopt unless the instruction computes its result from `so_far`, once, and a number, one
+// number for each element of the last axis, or an array of the same type.
+std::optional<StepMatch> match_step(const hlo::Instruction& instruction, hlo::Value so_far);
+
+// Returns whether a kernel exists that applies steps to this product or convolution, whose second
+// operand `stays` (stays_for_long) or not.
+bool takes_epilogue(const hlo::Instruction& product, bool stays);
+
+// Returns whether an operand of the instruction is a constant, or a parameter of the program that
+// runs do not replace, so that a copy of it is worth keeping.
+bool stays_for_long(const hlo::Instruction& user, hlo::Value operand);
+
+}  // namespace systole::cpu
