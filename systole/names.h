@@ -16,6 +16,7 @@
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/attention.h"
 #include "systole/graph/functions/math_functions.h"
 #include "systole/graph/functions/nn_functions.h"
 #include "systole/graph/functions/positional_arguments.h"
@@ -57,6 +58,7 @@ using variable_scope = VariableScope;
 // tf.nn, beside what math_ops.h and train/rnn.h put there.
 namespace nn {
 using systole::atrous_conv2d;
+using systole::attention;
 using systole::avg_pool;
 using systole::avg_pool3d;
 using systole::batch_normalization;

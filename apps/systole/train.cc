@@ -32,8 +32,8 @@ const Command kCheckCommand{
     .name = "check",
     .summary = "Checks what a TPU would refuse of a model, and predicts the time of a step",
     .add = add_check_command,
-    .examples = {"examples/configs/iris.yaml", "net.yaml --predict v3-8 --price 8",
-                 "--predict v2-8 --csv networks.tsv", "--published"},
+    .examples = {"examples/configs/iris.yaml", "step.mlir --compile v3-8",
+                 "net.yaml --predict v3-8 --price 8", "--predict v2-8 --csv networks.tsv"},
 };
 
 const Command kProfileCommand{

@@ -340,12 +340,6 @@ CheckReport TPUEstimator::check(const InputFn& input_fn, Mode mode) {
   return impl_->check(input_fn, mode);
 }
 
-CheckReport TPUEstimator::check(const InputFn& input_fn, const TPUCheckOptions& options) {
-  CheckReport report = impl_->check(input_fn, options.mode);
-  if (!options.compile.empty()) TPUEstimator::Impl::ask_compiler(options, report);
-  return report;
-}
-
 std::string TPUEstimator::export_saved_model(
     const std::string& export_dir_base, const ServingInputReceiverFn& serving_input_receiver_fn,
     const ExportSavedModelOptions& options) {

@@ -33,17 +33,6 @@
 
 namespace systole {
 
-// Has Google's compiler for TPUs, libtpu, which the user installs, compile the step: on any
-// machine, without a TPU, in a process of its own.
-struct TPUCheckOptions {
-  Mode mode = Mode::train;
-  std::string compile = {};      // the TPU: "v2-8", "v3-8", "v5e-4"...; empty: it is not asked
-  std::string tpu_library = {};  // libtpu.so; empty: $TPU_LIBRARY_PATH, or the active environment's
-  bool low_effort = false;       // for a verdict rather than a time: a third to a half of the work
-  double max_seconds = 1800;
-  std::string save = {};  // where to write the executable, which a TPU of that kind loads
-};
-
 // The first values of variables if model_dir has no checkpoint.
 struct WarmStartSettings {
   WarmStartSettings() = default;

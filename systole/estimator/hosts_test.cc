@@ -4,6 +4,7 @@
 
 #include "systole/base/testing/error_of.h"
 #include "systole/estimator/input.h"
+#include "systole/graph/api/array_ops.h"
 
 namespace systole::estimator {
 namespace {
@@ -60,6 +61,49 @@ TEST(Hosts, TellTheInputFnItsPart) {
   EXPECT_EQ(calls_of(PER_SHARD_V1),
             (std::vector<Told>{{4, 4, 8, 1}, {4, 5, 8, 1}, {4, 6, 8, 1}, {4, 7, 8, 1}}));
   EXPECT_EQ(calls_of(BROADCAST), (std::vector<Told>{{32, 0, 1, 4}}));
+}
+
+// Images in a device's layout: 6 numbers of each example in one vector, labels beside them.
+TEST(Hosts, TakeFlatFeaturesOfEachReplica) {
+  const auto input_of = [](int64_t rows, InputPipelineConfig config) {
+    return make_input(
+        [&](const Params& params) {
+          const int64_t batch = params["batch_size"];
+          return Dataset::from_tensors(
+                     Nest<Tensor>::tuple({Tensor::zeros(DType::f32, {batch * 6}),
+                                          Tensor::zeros(DType::s32, {batch * rows})}))
+              .repeat();
+        },
+        {.mode = Mode::eval,
+         .config = config,
+         .replicas = 4,
+         .use_tpu = true,
+         .batch_size = 16,
+         .params = {}});
+  };
+  const Input input = input_of(1, InputPipelineConfig::PER_HOST_V2);
+  EXPECT_EQ(input.replica_batch, 4);
+  EXPECT_EQ(input.rows, (std::vector<int64_t>{6, 1}));
+  EXPECT_EQ(input.features.leaf(), (TensorType{DType::f32, {24}}));
+  for (const int64_t rows : {1, 2}) {  // split, or no component with the batch
+    EXPECT_THAT(error_of([&] {
+                  input_of(rows, rows == 1 ? InputPipelineConfig::PER_HOST_V1
+                                           : InputPipelineConfig::PER_HOST_V2);
+                }),
+                HasSubstr("expected one batch size"));
+  }
+}
+
+// The graph of an input_fn ends with its call.
+TEST(Hosts, RefuseDataOfTheGraph) {
+  EXPECT_THAT(error_of([] {
+                make_input(
+                    [](const Params&) {
+                      return Dataset::from_tensors(placeholder(DType::f32, {2, 3}));
+                    },
+                    {.params = {}});
+              }),
+              HasSubstr("input_fn: data set, got one that takes the value of 'Placeholder:0'"));
 }
 
 TEST(Hosts, SplitABatchOverAllReplicas) {

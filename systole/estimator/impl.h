@@ -88,8 +88,6 @@ struct TPUEstimator::Impl {
   // Applies config.tpu_config.check: throws, warns or does nothing.
   void check(const estimator::Model& model, Mode mode);
   CheckReport check(const InputFn& input_fn, Mode mode);
-  // Sets report.compiled.
-  static void ask_compiler(const TPUCheckOptions& options, CheckReport& report);
 
   void train(const InputFn& input_fn, const TrainOptions& options);
   Evaluation evaluate(const InputFn& input_fn, const EvaluateOptions& options);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "systole/base/log.h"
+#include "systole/data/nodes.h"
 #include "systole/graph/core/graph.h"
 
 namespace systole {
@@ -102,12 +103,33 @@ void check_static(const ElementSpec& spec, std::string_view what, const std::str
                   : "set_shape() or padded_batch() gives it a known shape");
 }
 
+std::vector<TensorType> types_of(const Input& input) {
+  std::vector<TensorType> types = input.features.flatten();
+  const std::vector<TensorType> labels = input.labels.flatten();
+  types.insert(types.end(), labels.begin(), labels.end());
+  return types;
+}
+
+// Rows of an example in each component, for batches that are not split: one, but for components
+// without a batch dimension of their own, as flat images are. Empty where each has the batch that
+// was told, or none has.
+std::vector<int64_t> rows_of_examples(const Input& input, std::optional<int64_t> told) {
+  if (input.layout != Layout::per_replica || !told) return {};
+  std::vector<int64_t> rows;
+  bool flat = false;
+  bool batched = false;
+  for (const TensorType& type : types_of(input)) {
+    if (!type.is_static() || type.shape.rank() == 0 || type.shape[0] % *told != 0) return {};
+    rows.push_back(type.shape[0] / *told);
+    (rows.back() == 1 ? batched : flat) = true;
+  }
+  return flat && batched ? rows : std::vector<int64_t>();
+}
+
 std::optional<int64_t> common_batch(const Input& input) {
   std::set<int64_t> sizes;
-  for (const ElementSpec* spec : {&input.features, &input.labels}) {
-    for (const TensorType& type : spec->flatten()) {
-      if (type.shape.rank() > 0) sizes.insert(type.shape[0]);
-    }
+  for (const TensorType& type : types_of(input)) {
+    if (type.shape.rank() > 0) sizes.insert(type.shape[0]);
   }
   sizes.erase(kUnknown);
   if (sizes.size() > 1) {
@@ -135,7 +157,12 @@ void check_batched(const ElementSpec& labels, const ElementSpec& all) {
 
 // Compares the batch size of the elements, if known, with the one that the input_fn was told.
 void check_told_batch(const ElementSpec& spec, int64_t told, const Input& input) {
-  for (const TensorType& type : spec.flatten()) {
+  const std::vector<TensorType> types = spec.flatten();
+  const auto has_batch = [&](const TensorType& type) {
+    return type.shape.rank() > 0 && type.shape[0] == told;
+  };
+  if (std::ranges::any_of(types, has_batch)) return;
+  for (const TensorType& type : types) {
     if (type.shape.rank() == 0 || type.shape[0] == kUnknown || type.shape[0] == told) continue;
     const std::string text = fmt::format(
         "input_fn: batch, got {} examples ({}), expected params[\"batch_size\"] = {}: is it "
@@ -210,6 +237,7 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
                                                 options.hosts, options.host)));
     }
     input.datasets.push_back(input_fn(params).dataset());
+    data::check_no_parameters("input_fn", input.datasets.back().parameters());
   }
   if (options.use_tpu) {
     const ElementSpec& spec = input.datasets.front().element_spec();
@@ -218,7 +246,8 @@ Input make_input(const InputFn& input_fn, const InputOptions& options) {
     if (options.batch_size) check_told_batch(spec, params["batch_size"], input);
   }
   read_spec(input);
-  input.replica_batch = common_batch(input);
+  input.rows = rows_of_examples(input, replica_batch);
+  input.replica_batch = input.rows.empty() ? common_batch(input) : replica_batch;
   const bool padded = options.mode != Mode::train;
   if (!input.replica_batch && padded && replica_batch) {
     input.replica_batch = replica_batch;
@@ -237,6 +266,7 @@ data::StepSource step_source(const Input& input, bool pad) {
           .layout = input.layout,
           .replicas = input.replicas,
           .replica_batch = input.replica_batch,
+          .rows = input.rows,
           .pad = pad,
           .name = "input_fn"};
 }

@@ -32,6 +32,7 @@ struct Input {
   ElementSpec features;                  // of a replica; an unknown batch is -1
   ElementSpec labels;                    // empty without labels
   std::optional<int64_t> replica_batch;  // examples of a replica in one step, if known
+  std::vector<int64_t> rows = {};        // StepSource::rows
 };
 
 // Calls the input_fn. Errors: INVALID_ARGUMENT for a batch size that cannot be split, with the

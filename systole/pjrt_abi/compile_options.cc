@@ -29,6 +29,7 @@ constexpr uint64_t kUseSpmdPartitioning = 6;
 constexpr uint64_t kDeviceAssignment = 9;
 constexpr uint64_t kPropagateToResults = 12;
 constexpr uint64_t kPropagateToParameters = 18;
+constexpr uint64_t kUseShardy = 19;
 constexpr uint64_t kReplicaCount = 1;
 constexpr uint64_t kComputationCount = 2;
 constexpr uint64_t kComputationDevices = 3;
@@ -243,6 +244,7 @@ std::string encode(const CompileOptions& options) {
   append_number(build, kNumReplicas, options.num_replicas);
   append_number(build, kNumPartitions, options.num_partitions);
   if (options.use_spmd_partitioning) append_number(build, kUseSpmdPartitioning, 1);
+  if (options.use_shardy) append_number(build, kUseShardy, 1);
   if (!options.device_assignment.empty()) {
     append_bytes(build, kDeviceAssignment, encode_device_assignment(options));
   }

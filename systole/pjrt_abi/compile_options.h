@@ -13,6 +13,7 @@ struct CompileOptions {
   int num_replicas = 1;
   int num_partitions = 1;
   bool use_spmd_partitioning = false;
+  bool use_shardy = false;  // shardings are Shardy's, as JAX writes them; written only
   // Runs on the device that each execution names. Then there is one replica and no assignment.
   bool portable = false;
   int device_ordinal = -1;  // of a program with one device and no assignment; -1: not given

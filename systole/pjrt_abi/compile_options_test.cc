@@ -29,6 +29,7 @@ const std::string kFourReplicas = bytes_of(
 TEST(PjrtCompileOptions, AreThoseOfProtobuf) {
   EXPECT_EQ(encode({}), kOneDevice);
   EXPECT_EQ(encode({.portable = true}), kOneDevice + bytes_of({0x20, 0x01}));
+  EXPECT_THAT(encode({.use_shardy = true}), HasSubstr(bytes_of({0x98, 0x01, 0x01})));
   EXPECT_EQ(encode({.num_replicas = 4, .device_assignment = {0, 1, 2, 3}}), kFourReplicas);
   const CompileOptions four = decode_compile_options(kFourReplicas);
   EXPECT_EQ(four.num_replicas, 4);

@@ -14,22 +14,6 @@ namespace {
 template <class T>
 using RunSmallVector = absl::InlinedVector<T, 24>;
 
-std::vector<Output> outputs_among(std::span<const FetchKey> fetches) {
-  std::vector<Output> outputs;
-  for (const FetchKey& fetch : fetches) {
-    if (!fetch.is_operation()) outputs.emplace_back(fetch.node, fetch.index);
-  }
-  return outputs;
-}
-
-std::vector<Node*> targets_of(std::span<const FetchKey> fetches) {
-  std::vector<Node*> targets;
-  for (const FetchKey& fetch : fetches) {
-    if (fetch.is_operation()) targets.push_back(fetch.node);
-  }
-  return targets;
-}
-
 }  // namespace
 
 std::string ProgramKey::to_string() const {
@@ -54,7 +38,7 @@ Program::Program(const Graph& graph, ProgramKey key, runtime::Client& client,
   if (!key_.device_only) host_plan_ = plan_host_ops(key_.fetches, fed);
   if (host_plan_ == nullptr) {
     const std::vector<Output> fetches = outputs_among(key_.fetches);
-    const std::vector<Node*> targets = targets_of(key_.fetches);
+    const std::vector<Node*> targets = targets_among(key_.fetches);
     num_replicas_ = num_replicas_of(graph, fetches, targets, key_.feeds);
     SpecializedProgram program = [&] {
       const tracing::Span lowering("lower the graph", tracing::Kind::compile);

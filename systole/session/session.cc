@@ -38,25 +38,25 @@ class Session::Impl::SessionRunner final : public DeviceRunner {
   Impl& session_;
 };
 
-FetchKey Session::Impl::resolve(const Fetch& fetch) const {
-  if (!fetch.name_.empty()) {
-    if (fetch.name_.find(':') == std::string_view::npos) {
-      if (Node* node = graph.find_node(fetch.name_)) return {node, -1};
+FetchKey Fetch::in(const Graph& graph) const {
+  if (!name_.empty()) {
+    if (name_.find(':') == std::string_view::npos) {
+      if (Node* node = graph.find_node(name_)) return {node, -1};
     }
-    const Output output = graph.tensor(fetch.name_);
+    const Output output = graph.tensor(name_);
     return {output.node(), output.index()};
   }
-  if (fetch.operation_ != nullptr) return {fetch.operation_, -1};
-  if (!fetch.output_.valid()) throw invalid_argument("Session.run: a fetch is an empty handle");
+  if (operation_ != nullptr) return {operation_, -1};
+  if (!output_.valid()) throw invalid_argument("Session.run: a fetch is an empty handle");
   // The output of an op without outputs means the op itself.
-  if (fetch.output_.node()->num_outputs() == 0) return {fetch.output_.node(), -1};
-  return {fetch.output_.node(), fetch.output_.index()};
+  if (output_.node()->num_outputs() == 0) return {output_.node(), -1};
+  return {output_.node(), output_.index()};
 }
 
 void Session::Impl::run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
                         std::span<Tensor> fetched) {
   RunSmall<FetchKey> keys;
-  for (const Fetch& fetch : fetches) keys.push_back(resolve(fetch));
+  for (const Fetch& fetch : fetches) keys.push_back(fetch.in(graph));
   RunSmall<Output> feed_keys;
   RunSmall<const Tensor*> feed_values;
   std::vector<FeedItem> by_name;
@@ -252,7 +252,7 @@ Session::Callable Session::make_callable(const std::vector<Fetch>& fetches,
                                          std::vector<Output> feed_list) {
   auto state = std::make_unique<Callable::State>();
   state->session = impl_.get();
-  for (const Fetch& fetch : fetches) state->fetches.push_back(impl_->resolve(fetch));
+  for (const Fetch& fetch : fetches) state->fetches.push_back(fetch.in(impl_->graph));
   state->values.resize(feed_list.size());
   state->results.resize(fetches.size());
   state->feed_list = std::move(feed_list);

@@ -17,6 +17,8 @@
 
 namespace systole {
 
+struct FetchKey;
+
 struct SessionConfig {
   // The graph to run; the current one when null. It must outlive the session.
   Graph* graph = nullptr;
@@ -45,8 +47,11 @@ class Fetch {
   Fetch(std::string_view name) : name_(name) {}  // NOLINT(google-explicit-constructor)
   Fetch(const char* name) : name_(name) {}       // NOLINT(google-explicit-constructor)
 
+  // What it means in `graph`. Errors: INVALID_ARGUMENT for an empty handle; NOT_FOUND for another
+  // name, with near misses.
+  FetchKey in(const Graph& graph) const;
+
  private:
-  friend class Session;
   Output output_;
   Node* operation_ = nullptr;
   std::string_view name_;  // borrowed for the call

@@ -26,7 +26,6 @@ struct Session::Impl {
         cache(graph, *target.client, compile_options, state) {}
 
   static uint64_t draw_entropy();
-  FetchKey resolve(const Fetch& fetch) const;
   void run(std::span<const Fetch> fetches, std::span<const FeedItem> feeds,
            std::span<Tensor> fetched);
   void execute(std::span<const FetchKey> fetches, const FeedValues& feeds,

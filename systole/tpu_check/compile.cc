@@ -71,9 +71,14 @@ std::string last_lines(std::string_view log) {
   return std::string(log.size() > kMax ? log.substr(log.size() - kMax) : log);
 }
 
+// Without its folder.
+std::string_view file_of(std::string_view program) {
+  return program.substr(program.rfind('/') + 1);
+}
+
 // The compiler's words in one line, with the program's file where it says "-".
 std::string words_of(std::string_view message, std::string_view program) {
-  const std::string_view file = program.substr(program.rfind('/') + 1);
+  const std::string_view file = file_of(program);
   std::string text;
   for (size_t i = 0; i < message.size(); ++i) {
     const char c = message[i];
@@ -193,6 +198,15 @@ void save(const CompilerOutcome& outcome, const CompileOptions& options, Compile
   report.saved = options.save;
 }
 
+// Before the compiler has worked for minutes.
+void check_can_save(const std::string& path) {
+  if (path.empty()) return;
+  const std::string folder = parent_path(path);
+  if (folder.empty() || default_file_system().exists(folder) || path.find("://") != path.npos)
+    return;
+  throw not_found("save: '{}', got no folder '{}', expected one that is there", path, folder);
+}
+
 }  // namespace
 
 CompileReport compile(std::string_view program, std::string_view name,
@@ -200,16 +214,18 @@ CompileReport compile(std::string_view program, std::string_view name,
   CompileOptions options = given;
   const Target target = target_of(options.system);
   const LibTpu library = find_libtpu(options.library);
+  check_can_save(options.save);
   set_devices(program, options);
   CompilerJob job{.library = library.path,
                   .system = target.system,
                   .topology = target.topology,
+                  .chip_config = target.chip_config,
                   .program = std::string(program),
                   .replicas = options.replicas,
                   .partitions = options.partitions,
                   .low_effort = options.low_effort,
                   .serialize = !options.save.empty()};
-  ReportCache cache(job, options.use_cache && options.save.empty());
+  ReportCache cache(job, file_of(name), options.use_cache && options.save.empty());
   if (auto kept = cache.find()) return *std::move(kept);
   const auto start = std::chrono::steady_clock::now();
   const CompilerOutcome outcome = run_compiler(job, options.max_seconds, options.progress);

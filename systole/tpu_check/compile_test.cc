@@ -151,6 +151,10 @@ TEST_F(Compile, saves_the_executable) {
   const CompileReport report = tpu_check::compile("module @m {}", "m.mlir", wanted);
   EXPECT_EQ(report.saved, wanted.save);
   EXPECT_EQ(read_file(default_file_system(), wanted.save), "a program for v3:2x2");
+  // Before minutes of work.
+  wanted.save = folder_.path() + "/none/step.tpu";
+  EXPECT_THAT(error_of([&] { tpu_check::compile("// fake: hang", "m.mlir", wanted); }),
+              AllOf(HasSubstr("NOT_FOUND"), HasSubstr("/none/step.tpu")));
 }
 
 TEST_F(Compile, keeps_verdicts) {
@@ -163,6 +167,8 @@ TEST_F(Compile, keeps_verdicts) {
   EXPECT_EQ(second.cycles, first.cycles);
   EXPECT_EQ(second.longest[1].source, first.longest[1].source);
   EXPECT_FALSE(compile("module @other {}").cached);
+  // Reports name the file.
+  EXPECT_FALSE(tpu_check::compile("module @m {}", "other.mlir", options()).cached);
   EXPECT_FALSE(compile("// fake: crash").cached);
   EXPECT_FALSE(compile("// fake: crash").cached);
   ::setenv("SYSTOLE_CACHE_DIR", "", 1);
@@ -180,6 +186,21 @@ TEST_F(Compile, names_what_is_no_libtpu) {
   if (fs::exists(wanted.library)) {
     EXPECT_THAT(error(), HasSubstr("no function GetPjrtApi"));
   }
+}
+
+// Another platform's plugin, and a libtpu of another age.
+TEST_F(Compile, names_other_plugins) {
+  const auto error = [&] { return error_of([&] { compile("module @m {}"); }); };
+  ::setenv("FAKE_LIBTPU_PLATFORM", "cuda", 1);
+  EXPECT_THAT(error(), AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr(fake_path()),
+                             HasSubstr("compiles for the platform 'cuda'")));
+  ::unsetenv("FAKE_LIBTPU_PLATFORM");
+  ::setenv("FAKE_LIBTPU_MAJOR", "7", 1);
+  EXPECT_THAT(error(),
+              AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("version of the PJRT API, got 7."),
+                    HasSubstr("expected 0.x")));
+  ::unsetenv("FAKE_LIBTPU_MAJOR");
+  EXPECT_EQ(error(), "no error");
 }
 
 TEST_F(Compile, names_what_is_no_tpu) {

@@ -117,8 +117,14 @@ class Host {
     auto create = make<PJRT_TopologyDescription_Create_Args>();
     create.topology_name = job_.topology.data();
     create.topology_name_size = job_.topology.size();
+    PJRT_NamedValue config = chip_config();
+    if (!job_.chip_config.empty()) {
+      create.create_options = &config;
+      create.num_options = 1;
+    }
     call(&PJRT_Api::PJRT_TopologyDescription_Create, create);
     topology_ = create.topology;
+    check_platform();
     auto devices = make<PJRT_TopologyDescription_GetDeviceDescriptions_Args>();
     devices.topology = topology_;
     call(&PJRT_Api::PJRT_TopologyDescription_GetDeviceDescriptions, devices);
@@ -130,6 +136,29 @@ class Host {
       device_ids_.push_back(id.id);
     }
     if (devices.num_descriptions > 0) read_device(devices.descriptions[0]);
+  }
+
+  PJRT_NamedValue chip_config() const {
+    constexpr std::string_view kName = "chip_config_name";
+    auto value = make<PJRT_NamedValue>();
+    value.name = kName.data();
+    value.name_size = kName.size();
+    value.type = PJRT_NamedValue_kString;
+    value.string_value = job_.chip_config.data();
+    value.value_size = job_.chip_config.size();
+    return value;
+  }
+
+  // Other PJRT plugins have topologies, too.
+  void check_platform() {
+    auto name = make<PJRT_TopologyDescription_PlatformName_Args>();
+    name.topology = topology_;
+    call(&PJRT_Api::PJRT_TopologyDescription_PlatformName, name);
+    const std::string platform(name.platform_name, name.platform_name_size);
+    if (platform == "tpu") return;
+    begin("loading");
+    throw Failure{static_cast<int>(Code::failed_precondition),
+                  "compiles for the platform '" + platform + "'"};
   }
 
   void read_device(PJRT_DeviceDescription* device) {
@@ -161,6 +190,7 @@ class Host {
         {.num_replicas = job_.replicas,
          .num_partitions = job_.partitions,
          .use_spmd_partitioning = job_.partitions > 1,
+         .use_shardy = job_.program.find("sdy") != std::string::npos,
          .device_assignment = {device_ids_.begin(), device_ids_.begin() + wanted}});
     if (!job_.low_effort) return bytes;
     // exec_time_optimization_effort, field 20 of the build options, which are field 3. Messages of

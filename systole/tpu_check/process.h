@@ -10,10 +10,11 @@
 namespace systole::tpu_check {
 
 struct CompilerJob {
-  std::string library;   // the file
-  std::string system;    // "v3-8", for the compiler's environment
-  std::string topology;  // "v3:2x2"
-  std::string program;   // StableHLO text or bytecode
+  std::string library;           // the file
+  std::string system;            // "v3-8", for the compiler's environment
+  std::string topology;          // "v3:2x2"
+  std::string chip_config = {};  // target.h
+  std::string program;           // StableHLO text or bytecode
   int replicas = 1;
   int partitions = 1;
   bool low_effort = false;

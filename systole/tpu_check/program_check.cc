@@ -67,6 +67,12 @@ std::string_view program_in(std::string_view bytes) {
   return bytes;
 }
 
+nlohmann::json CoreEstimate::to_json() const {
+  return {{"system", system},        {"bytes", bytes},
+          {"limit", limit},          {"fits", fits()},
+          {"core_seconds", seconds}, {"all_reduce_seconds", all_reduce_seconds}};
+}
+
 CoreEstimate estimate_optimized(const hlo::Module& program, const std::string& system) {
   const runtime::CoreMemory core = runtime::core_memory(*profile::tpu_system(system).generation);
   CoreEstimate result{.system = system, .limit = core.limit};
@@ -189,14 +195,7 @@ nlohmann::json ProgramReport::to_json() const {
                     {"refused", finding.refused}});
   }
   nlohmann::json cores = nlohmann::json::array();
-  for (const CoreEstimate& estimate : estimates) {
-    cores.push_back({{"system", estimate.system},
-                     {"bytes", estimate.bytes},
-                     {"limit", estimate.limit},
-                     {"fits", estimate.fits()},
-                     {"core_seconds", estimate.seconds},
-                     {"all_reduce_seconds", estimate.all_reduce_seconds}});
-  }
+  for (const CoreEstimate& estimate : estimates) cores.push_back(estimate.to_json());
   nlohmann::json json = {{"ok", ok()},         {"findings", list}, {"estimates", cores},
                          {"unknown", unknown}, {"flops", flops},   {"differences", differences()}};
   if (compiled) json["compiler"] = compiled->to_json();

@@ -11,19 +11,10 @@
 
 #include "systole/hlo/ir/module.h"
 #include "systole/tpu_check/compile.h"
+#include "systole/tpu_check/core_estimate.h"
 #include "systole/tpu_check/program_findings.h"
 
 namespace systole::tpu_check {
-
-// The memory and time of one core of a system.
-struct CoreEstimate {
-  std::string system;  // "v3-8"
-  int64_t bytes = 0;
-  int64_t limit = 0;
-  double seconds = 0;             // of a step's kernels, without sums over cores
-  double all_reduce_seconds = 0;  // of its sums over the cores
-  bool fits() const { return bytes <= limit; }
-};
 
 struct ProgramReport {
   std::vector<Finding> findings;

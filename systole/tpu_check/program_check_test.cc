@@ -28,14 +28,16 @@ TEST(Target, maps_names_to_topologies) {
   const std::vector<Case> cases = {
       {"v2-8", "v2:2x2", 8},         {"v2-32", "v2:4x4", 32},       {"v2-256", "v2:8x16", 256},
       {"v2-512", "v2:16x16", 512},   {"v3-8", "v3:2x2", 8},         {"v3-1024", "v3:16x32", 1024},
-      {"v3-2048", "v3:32x32", 2048}, {"v4-8", "v4:2x2x1", 8},       {"v4-16", "v4:2x2x2", 16},
-      {"v4-128", "v4:4x4x4", 128},   {"v5e-4", "v5e:2x2", 4},       {"v5e-8", "v5e:2x4", 8},
+      {"v3-2048", "v3:32x32", 2048}, {"v4-8", "v4:2x2x1", 4},       {"v4-16", "v4:2x2x2", 8},
+      {"v4-128", "v4:4x4x4", 64},    {"v5e-4", "v5e:2x2", 4},       {"v5e-8", "v5e:2x4", 8},
       {"v5p-8", "v5p:2x2x1", 4},     {"v6e-256", "v6e:16x16", 256}, {"tpu7x-8", "tpu7x:2x2x1", 8},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(target_of(c.system).topology, c.topology) << c.system;
     EXPECT_EQ(target_of(c.system).devices, c.devices) << c.system;
   }
+  EXPECT_EQ(target_of("v4-8").chip_config, "megacore");
+  EXPECT_EQ(target_of("v5p-8").chip_config, "");
 }
 
 TEST(Target, names_what_there_is) {

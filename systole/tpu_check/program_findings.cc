@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -206,6 +208,22 @@ std::optional<Refusal> call_refusal(std::string_view line) {
                             "a Pallas kernel (tpu_custom_call)"};
 }
 
+// The state of a generator of random numbers: two numbers of 64 bits, for Philox also three.
+std::optional<Refusal> state_refusal(std::string_view line, std::string_view types) {
+  constexpr std::string_view kTensor = "tensor<";
+  const size_t at = types.find(kTensor);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view state = types.substr(at + kTensor.size());
+  int64_t size = 0;
+  const auto [end, failed] = std::from_chars(state.data(), state.data() + state.size(), size);
+  const bool is_vector = failed == std::errc() &&
+                         std::string_view(end, state.data() + state.size()).starts_with("xui64>");
+  const bool is_philox = line.find("PHILOX") != std::string_view::npos;
+  if (!is_vector || size == 2 || (size == 3 && is_philox)) return std::nullopt;
+  return Refusal{fmt::format("rng_bit_generator with a state of {} numbers", size),
+                 "a TPU's generators have a state ui64[2], Philox also ui64[3]"};
+}
+
 // What the op of a line is refused for.
 std::optional<Refusal> refusal_of(std::string_view line, std::string_view op) {
   const std::string types = types_of(line);
@@ -217,6 +235,9 @@ std::optional<Refusal> refusal_of(std::string_view line, std::string_view op) {
   if (is_product(op) && (has_element(types, "i64") || has_element(types, "ui64")))
     return Refusal{fmt::format("{} of 64-bit integers", op),
                    "a TPU has no such product, and libtpu does not emulate it; cast it to int32"};
+  if (op == "rng_bit_generator") {
+    if (auto refusal = state_refusal(line, types)) return refusal;
+  }
   if (op == "rng" && has_element(types, "f64"))
     return Refusal{"rng of f64", "libtpu does not emulate it; draw float32 and cast the numbers"};
   if ((op == "send" || op == "recv") &&

@@ -16,20 +16,21 @@ namespace {
 constexpr int kFormat = 1;
 
 // The library by its place, size and time: it has half a gigabyte.
-std::string fingerprint(const CompilerJob& job) {
+std::string fingerprint(const CompilerJob& job, std::string_view file) {
   std::error_code failed;
   const std::filesystem::path library = job.library;
   const auto size = std::filesystem::file_size(library, failed);
   const auto time = std::filesystem::last_write_time(library, failed).time_since_epoch().count();
-  const std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} ", kFormat, std::filesystem::absolute(library, failed).string(),
-      size, time, job.topology, job.replicas, job.partitions, job.low_effort, job.program.size());
+  const std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} ", kFormat,
+                                       std::filesystem::absolute(library, failed).string(), size,
+                                       time, job.topology + job.chip_config, job.replicas,
+                                       job.partitions, job.low_effort, file, job.program.size());
   return crypto::hex_text(crypto::sha256(text + job.program));
 }
 
 }  // namespace
 
-ReportCache::ReportCache(const CompilerJob& job, bool enabled) {
+ReportCache::ReportCache(const CompilerJob& job, std::string_view file, bool enabled) {
   const std::string folder = enabled ? default_cache_folder() : "";
   if (folder.empty()) return;
   try {
@@ -37,7 +38,7 @@ ReportCache::ReportCache(const CompilerJob& job, bool enabled) {
   } catch (const Error&) {
     return;
   }
-  path_ = join_path(folder, cache_entry_name(fingerprint(job)));
+  path_ = join_path(folder, cache_entry_name(fingerprint(job, file)));
 }
 
 std::optional<CompileReport> ReportCache::find() const {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "systole/tpu_check/compile_report.h"
 #include "systole/tpu_check/process.h"
@@ -13,8 +14,9 @@ namespace systole::tpu_check {
 // Files of the cache folder of compiled code, which counts and empties them (`systole cache`).
 class ReportCache {
  public:
-  // Not `enabled`, or without a cache folder: finds and keeps nothing.
-  ReportCache(const CompilerJob& job, bool enabled);
+  // `file`: what the report calls the program. Not `enabled`, or without a cache folder: finds and
+  // keeps nothing.
+  ReportCache(const CompilerJob& job, std::string_view file, bool enabled);
 
   // Nothing for a damaged file.
   std::optional<CompileReport> find() const;

@@ -10,8 +10,11 @@
 namespace systole::tpu_check {
 namespace {
 
-// libtpu's topologies have the cores of v4, which work as one device a chip where programs run.
-constexpr int kCoresOfV4 = 2;
+// The configuration of chips in which the cores of a chip are one device, as on Cloud TPUs. It is
+// the default of later generations, and v2, v3 and 7x have none.
+std::string_view chip_config_of(const profile::TpuSystem& system) {
+  return system.generation->name == "v4" ? "megacore" : "";
+}
 
 // The sides of a slice, a power of two each and as equal as can be: 2x2, 4x4, 4x8; 2x2x1, 2x2x2,
 // 2x2x4.
@@ -36,7 +39,8 @@ Target target_of(std::string_view name) {
   const std::string_view series = name.substr(0, name.rfind('-'));
   return {.system = system.name,
           .topology = fmt::format("{}:{}", series, sides_of(system)),
-          .devices = series == "v4" ? kCoresOfV4 * system.chips : system.cores,
+          .chip_config = std::string(chip_config_of(system)),
+          .devices = system.cores,
           .clock_hz = system.generation->clock_hz,
           .memory_bytes = system.generation->memory_bytes};
 }

@@ -8,10 +8,11 @@
 namespace systole::tpu_check {
 
 struct Target {
-  std::string system;    // "v3-8"
-  std::string topology;  // what libtpu calls it: "v3:2x2"
-  int devices = 0;       // that a program sees
-  double clock_hz = 0;   // of a core
+  std::string system;            // "v3-8"
+  std::string topology;          // what libtpu calls it: "v3:2x2"
+  std::string chip_config = {};  // and how chips are configured: "megacore"; "" for its default
+  int devices = 0;               // that a program sees
+  double clock_hz = 0;           // of a core
   // What a device's memory gives to programs, as libtpu says; a large slice has a little less.
   int64_t memory_bytes = 0;
 };

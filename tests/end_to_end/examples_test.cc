@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <vector>
 
 #include "systole/base/testing/temp_folder.h"
 #include "tests/end_to_end/program.h"
@@ -24,6 +26,29 @@ TEST(Examples, LinearRegressionFindsTheLine) {
   EXPECT_EQ(result.status, 0);
   EXPECT_NEAR(last_number(result.output, "w = "), 2, 0.01) << result.output;
   EXPECT_NEAR(last_number(result.output, "b = "), 1, 0.01) << result.output;
+}
+
+// The memory of a step in MB, from a line "float32, recompute_grad: variables 1176 MB, a step 491
+// MB".
+double step_of_line(const std::string& text, const std::string& model) {
+  const auto at = text.find("\n" + model + ": ");
+  return at == std::string::npos
+             ? -1
+             : last_number(text.substr(at, text.find('\n', at + 1) - at), "a step ");
+}
+
+TEST(Examples, DecoderCheckTellsWhatSavesMemory) {
+  const ProgramResult result = run_program("decoder_check");
+  EXPECT_EQ(result.status, 0) << result.output;
+  const std::string text = "\n" + result.output;
+  const double plain = step_of_line(text, "float32");
+  EXPECT_GT(plain, 2000) << text;
+  const double recomputed = step_of_line(text, "float32, recompute_grad");
+  EXPECT_GT(recomputed, 100) << text;
+  EXPECT_LE(recomputed, 0.35 * plain) << text;
+  EXPECT_LE(step_of_line(text, "bfloat16_scope"), 0.7 * plain) << text;
+  EXPECT_LE(step_of_line(text, "bfloat16_scope, recompute_grad"), 0.7 * recomputed) << text;
+  EXPECT_GT(step_of_line(text, "bfloat16_scope, recompute_grad"), 100) << text;
 }
 
 TEST(Examples, InputPipelineReadsMnist) {
@@ -110,6 +135,32 @@ TEST(Examples, QuickstartDoesAllOfIt) {
   const ProgramResult no_data = run_program("quickstart --data_dir /nowhere");
   EXPECT_EQ(no_data.status, 1);
   EXPECT_THAT(no_data.output, HasSubstr("/nowhere/mnist"));
+}
+
+// The text repeats itself.
+TEST(Examples, TextDecoderLearnsWithLessMemory) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "abcdefgh ijklmnop.";
+  std::ofstream(folder / "text") << text;
+  const std::string text_flag = "text_decoder --text " + (folder / "text");
+  const std::string command = text_flag +
+                              " --layers 4 --width 32 --heads 4 --groups 2 --hidden 64 --length 32 "
+                              "--batch_size 16 --learning_rate 0.01 --steps 150 --continue_for 0";
+  std::vector<double> bytes;
+  std::vector<double> losses;
+  for (const char* flag : {"", " --recompute_grad"}) {
+    const ProgramResult result = run_program(command + flag);
+    EXPECT_EQ(result.status, 0) << result.output;
+    bytes.push_back(last_number(result.output, "a step holds "));
+    losses.push_back(last_number(result.output, "step 150: loss "));
+    EXPECT_LT(losses.back(), 0.5) << result.output;
+  }
+  EXPECT_LT(bytes[1], bytes[0]);
+  EXPECT_NEAR(losses[0], losses[1], 0.05);
+  const ProgramResult wrong = run_program(text_flag + " --width 32 --heads 3");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.output, HasSubstr("--width: got 32, expected an even multiple of 3 heads"));
 }
 
 TEST(Examples, IrisNamesWhatIsWrong) {

@@ -213,6 +213,11 @@ TEST_F(HloCommands, BenchTellsWhereTheTimeGoes) {
   EXPECT_THAT(json.output, HasSubstr("\"argument_bytes\": 16384"));
   EXPECT_THAT(run_program("systole hlo bench --runs 2 --backend reference " + file).output,
               HasSubstr("reference does not tell"));
+  const ProgramResult compile = run_program("systole hlo bench --compile --threads 1 " + file);
+  EXPECT_THAT(compile.output, AllOf(HasSubstr("ms of processor time"),
+                                    HasSubstr("algebraic_simplifier"), HasSubstr("emit code")));
+  EXPECT_THAT(run_program("systole hlo bench --compile --json " + file).output,
+              HasSubstr("\"processor_seconds\": "));
 }
 
 TEST_F(HloCommands, BenchTakesInputsAndDonates) {

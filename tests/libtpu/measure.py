@@ -3,7 +3,9 @@
 
 That is the verdicts on probes.txt, and verdict, bytes and cycles of the training steps in steps.csv.
 
-usage: measure.py SYSTOLE [--only TEXT] [--record]    exits with 77 where no libtpu is installed
+usage: measure.py SYSTOLE [--only TEXT] [--system TPU] [--record] [--missing]
+
+Exits with 77 where no libtpu is installed.
 """
 
 import argparse
@@ -17,6 +19,8 @@ import tempfile
 
 HEAD = "// ==== "
 HERE = pathlib.Path(__file__).parent
+STEPS = HERE / "steps.csv"
+COLUMNS = ("step", "system", "verdict", "bytes", "cycles", "set")
 # Recorded figures may be rounded to three digits.
 CLOSE = 0.01
 
@@ -25,12 +29,19 @@ class NotInstalled(Exception):
     pass
 
 
+def read_programs(archive):
+    """The programs of an archive by name."""
+    with tarfile.open(HERE / archive) as members:
+        return {m.name.removesuffix(".mlir"): members.extractfile(m).read().decode() for m in members}
+
+
 def read_probes(text):
-    """Yields (name, verdict, program)."""
+    """Yields (name, verdict, program); those without a program are JAX's."""
+    archived = read_programs("jax_probes.tar.xz")
     for part in text.split(HEAD)[1:]:
         head, _, program = part.partition("\n")
         name, verdict = head.split()
-        yield name, verdict, program
+        yield name, verdict, program or archived[name]
 
 
 def ask(systole, program, folder, system):
@@ -75,16 +86,35 @@ def difference(row, said):
     return ""
 
 
+def read_rows():
+    with open(STEPS, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(rows):
+    rows.sort(key=lambda row: (row["step"], row["system"]))
+    with open(STEPS, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def figures(said):
+    """The columns of a step that libtpu says."""
+    return {"verdict": said["verdict"], "bytes": said["bytes"]["total"], "cycles": round(said["cycles"])}
+
+
+def is_wanted(options, step, system):
+    return options.only in step and options.system in ("", system)
+
+
 def measure_steps(options, folder):
     """Returns how many steps differ; records them with --record."""
-    path = HERE / "steps.csv"
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows()
+    programs = read_programs("steps.tar.xz")
     different = count = 0
-    with tarfile.open(HERE / "steps.tar.xz") as archive:
-        programs = {m.name.removesuffix(".mlir"): archive.extractfile(m).read().decode() for m in archive}
     for row in rows:
-        if options.only not in row["step"]:
+        if not is_wanted(options, row["step"], row["system"]):
             continue
         said = ask(options.systole, programs[row["step"]], folder, row["system"])
         text = difference(row, said)
@@ -92,14 +122,31 @@ def measure_steps(options, folder):
         different += text != ""
         print(f"{row['step']} on {row['system']}: {text or 'as recorded'}", flush=True)
         if options.record and not isinstance(said, str):
-            row.update(verdict=said["verdict"], bytes=said["bytes"]["total"], cycles=round(said["cycles"]))
-    if options.record:
-        with open(path, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            row.update(figures(said))
+            write_rows(rows)
     print(f"{count} steps, {different} different")
     return different
+
+
+def add_missing_steps(options, folder):
+    """Records the steps on the TPUs for which there is no row, the shortest program first."""
+    programs = read_programs("steps.tar.xz")
+    sets = {row["step"]: row["set"] for row in read_rows()}
+    systems = sorted({row["system"] for row in read_rows()})
+    for step in sorted(programs, key=lambda step: len(programs[step])):
+        for system in systems:
+            known = {(row["step"], row["system"]) for row in read_rows()}
+            if (step, system) in known or not is_wanted(options, step, system):
+                continue
+            said = ask(options.systole, programs[step], folder, system)
+            if isinstance(said, str) or said["verdict"] not in ("fits", "too_big"):
+                print(f"{step} on {system}: {said if isinstance(said, str) else said['message']}", flush=True)
+                continue
+            # Others may have added rows.
+            row = {"step": step, "system": system, **figures(said), "set": sets.get(step, "unseen")}
+            write_rows([*read_rows(), row])
+            print(f"{step} on {system}: {figures(said)}, {said['compile_seconds']:.0f} s", flush=True)
+    return 0
 
 
 def main():
@@ -107,9 +154,15 @@ def main():
     parser.add_argument("systole")
     parser.add_argument("--only", default="", help="probes and steps whose names contain this text")
     parser.add_argument("--record", action="store_true", help="write what it says of steps to steps.csv")
+    parser.add_argument("--system", default="", help="steps on this TPU only")
+    parser.add_argument(
+        "--missing", action="store_true", help="add the steps on TPUs that steps.csv lacks; nothing else"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
+            if options.missing:
+                return add_missing_steps(options, folder)
             different = measure_probes(options, folder) + measure_steps(options, folder)
         except NotInstalled:
             print("skipped: libtpu is not installed")

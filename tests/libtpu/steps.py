@@ -92,6 +92,9 @@ FITTED = {
     "autoencoder_b8192_sgd": (m.autoencoder(8192), sgd),
     "gru_512_b128_t100_adam": (m.gru(128, 100, 128, 512), adam),
     "word2vec_50kx128_b1024_sgd": (m.word2vec(50_000, 128, 1024), sgd),
+    "lstm_2x512_b64_t64_bf16_momentum": (m.lstm(64, 64, 10000, 512, 512, 10000, True, bf16, 2), momentum),
+    "unet_b16_momentum": (m.unet(16), momentum),
+    "wide_and_deep_b4096_adagrad": (m.wide_and_deep(4096, 8, 100_000, 64), adagrad),
 }
 
 # What they were not fitted on.
@@ -100,17 +103,14 @@ UNSEEN = {
     "decoder_4x512_b16_s256_bf16_adam": (m.decoder(16, 256, 4, 512, 8), adam),
     "decoder_2x1024_b64_s512_bf16_sgd": (m.decoder(64, 512, 2, 1024, 16), sgd),
     "decoder_scanned_8x768_b8_s512_bf16_adam": (m.decoder(8, 512, 8, 768, 12, scanned=True), adam),
-    "lstm_2x512_b64_t64_bf16_momentum": (m.lstm(64, 64, 10000, 512, 512, 10000, True, bf16, 2), momentum),
     "mixer_2x512_b64_bf16_adam": (m.mixer(64, 2, 512), adam),
     "mlp_16x256_b512_bf16_momentum": (m.mlp(16, 256, 512, bf16, 200, 2000), momentum),
     "mobilenet_b128_bf16_momentum": (m.mobilenet(128), momentum),
     "text_cnn_b256_adam": (m.text_cnn(256, 400, 20000, 128), adam),
-    "unet_b16_momentum": (m.unet(16), momentum),
     "unet_b256_adam": (m.unet(256), adam),
     "vgg_b1024_adam": (m.vgg(1024), adam),
     "vgg_b8192_bf16_sgd": (m.vgg(8192, bf16), sgd),
     "vit_4x384_b64_bf16_adam": (m.vit(64, 4, 384, 6), adam),
-    "wide_and_deep_b4096_adagrad": (m.wide_and_deep(4096, 8, 100_000, 64), adagrad),
 }
 
 

@@ -1,6 +1,7 @@
 // Stands for libtpu in tests: compiles nothing, and answers as the program's text asks it to:
 //   "fake: crash", "fake: hang", "fake: refuse", "fake: too big", "fake: lock", else it fits.
-// Writes a dump where XLA_FLAGS says, as libtpu does.
+// Writes a dump where XLA_FLAGS says, as libtpu does. FAKE_LIBTPU_PLATFORM and FAKE_LIBTPU_MAJOR
+// make it the plugin of another platform, and of another version of the API.
 #include <unistd.h>
 
 #include <csignal>
@@ -100,6 +101,13 @@ PJRT_Error* create_topology(PJRT_TopologyDescription_Create_Args* args) {
   return nullptr;
 }
 
+PJRT_Error* platform_name(PJRT_TopologyDescription_PlatformName_Args* args) {
+  const char* const given = std::getenv("FAKE_LIBTPU_PLATFORM");
+  args->platform_name = given == nullptr ? "tpu" : given;
+  args->platform_name_size = std::strlen(args->platform_name);
+  return nullptr;
+}
+
 PJRT_Error* devices(PJRT_TopologyDescription_GetDeviceDescriptions_Args* args) {
   static PJRT_DeviceDescription all[kDevices] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
   static PJRT_DeviceDescription* const pointers[kDevices] = {&all[0], &all[1], &all[2], &all[3],
@@ -186,7 +194,8 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   static const PJRT_Api api = [] {
     auto table = systole::pjrt_abi::make<PJRT_Api>();
     table.pjrt_api_version = systole::pjrt_abi::make<PJRT_Api_Version>();
-    table.pjrt_api_version.major_version = PJRT_API_MAJOR;
+    const char* const major = std::getenv("FAKE_LIBTPU_MAJOR");
+    table.pjrt_api_version.major_version = major == nullptr ? PJRT_API_MAJOR : std::atoi(major);
     table.pjrt_api_version.minor_version = PJRT_API_MINOR;
     table.PJRT_Error_Destroy = [](PJRT_Error_Destroy_Args* args) {
       delete static_cast<FakeError*>(args->error);
@@ -199,6 +208,7 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
     table.PJRT_Error_GetCode = error_code;
     table.PJRT_Plugin_Initialize = initialize;
     table.PJRT_TopologyDescription_Create = create_topology;
+    table.PJRT_TopologyDescription_PlatformName = platform_name;
     table.PJRT_TopologyDescription_GetDeviceDescriptions = devices;
     table.PJRT_DeviceDescription_Id = device_id;
     table.PJRT_DeviceDescription_Kind = device_kind;

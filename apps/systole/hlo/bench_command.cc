@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/systole/hlo/arguments.h"
+#include "apps/systole/hlo/bench_compile.h"
 #include "apps/systole/hlo/hlo_commands.h"
 #include "apps/systole/hlo/programs.h"
 #include "systole/base/error.h"
@@ -29,6 +30,7 @@ struct BenchOptions {
   std::vector<std::string> inputs;
   bool donate = false;
   bool turns = false;
+  bool compile = false;
   bool json = false;
 };
 
@@ -288,6 +290,8 @@ void run_bench(const BenchOptions& options) {
         "one: jax.jit(step, donate_argnums=0) writes it",
         options.file);
   }
+  if (options.compile)
+    return bench_compile(*module, options.backend, options.threads, options.json);
   if (options.turns) return take_turns(*module, options);
   const Figures figures = measure(*module, options);
   options.json ? print_json(figures, options) : print_table(figures, options);
@@ -314,6 +318,9 @@ void add_bench_command(CommandLine& line) {
   line.flag("--donate", options->donate,
             "Gives up the parameters that results replace, as a training step does: the next run "
             "reads what this one has written");
+  line.flag("--compile", options->compile,
+            "Compiles the program once, and prints how long each part of that takes; "
+            "SYSTOLE_CACHE_DIR= makes its code, too, and does not take it from the cache");
   line.flag("--json", options->json, "Prints the figures as JSON");
   line.flag(
       "--turns", options->turns,

@@ -12,44 +12,35 @@ namespace {
 struct CheckCommandOptions : ConfigOptions {
   StepPredictionOptions prediction;
   CompilerOptions compiler;
-  bool published = false;
+  std::string published;  // a table; "": none
   bool json = false;
 };
 
-nlohmann::json check_json(const CheckReport& report) {
-  nlohmann::json findings = nlohmann::json::array();
-  for (const Violation& violation : report.violations) {
-    findings.push_back(
-        {{"what", violation.what}, {"fix", violation.fix}, {"refused", !violation.note}});
+void check_options(const CheckCommandOptions& options) {
+  const CompilerOptions& compiler = options.compiler;
+  if (!compiler.wanted()) {
+    const CompilerOptions defaults;
+    if (!compiler.save.empty()) throw UsageError("--save needs --compile");
+    if (!compiler.library.empty()) throw UsageError("--tpu-library needs --compile");
+    if (compiler.effort != defaults.effort) throw UsageError("--effort needs --compile");
+    if (compiler.max_seconds != defaults.max_seconds)
+      throw UsageError("--time-limit needs --compile");
+  } else if (!options.prediction.system.empty() || !options.prediction.csv.empty() ||
+             !options.published.empty()) {
+    throw UsageError(
+        "--compile, got it with --predict, --csv or --published, expected it without: it estimates "
+        "for its own TPU");
   }
-  nlohmann::json arrays = nlohmann::json::array();
-  for (const TensorMemory& tensor : report.memory.largest) {
-    arrays.push_back({{"what", tensor.what},
-                      {"type", tensor.type.to_string()},
-                      {"bytes", tensor.bytes},
-                      {"padded_bytes", tensor.padded_bytes}});
-  }
-  const MemoryReport& memory = report.memory;
-  return {{"ok", report.ok()},
-          {"findings", findings},
-          {"memory",
-           {{"limit", memory.limit},
-            {"total", memory.total()},
-            {"variables", memory.variables},
-            {"inputs", memory.inputs},
-            {"step", memory.step},
-            {"recomputed", memory.recomputed},
-            {"complete", memory.complete},
-            {"largest", arrays}}}};
 }
 
 void run_check(const CheckCommandOptions& options) {
+  check_options(options);
   StepPredictionOptions prediction = options.prediction;
   prediction.json = options.json;
-  if (options.json && (options.published || !prediction.csv.empty())) {
+  if (options.json && (!options.published.empty() || !prediction.csv.empty())) {
     throw UsageError("--json, got it with --csv or --published, expected it with a model");
   }
-  if (options.published) return print_published_steps();
+  if (!options.published.empty()) return print_published_steps(options.published);
   if (!prediction.csv.empty()) {
     if (prediction.system.empty()) throw UsageError("--csv needs --predict");
     return print_table_prediction(prediction);
@@ -65,7 +56,7 @@ void run_check(const CheckCommandOptions& options) {
   TPUEstimator estimator(config.estimator);
   const CheckReport report = estimator.check(input);
   if (options.json) {
-    print_json(check_json(report));
+    print_json(report.to_json());
   } else {
     fmt::print("{}", report.to_string());
   }
@@ -90,8 +81,11 @@ void add_check_command(CommandLine& line) {
               "Predicts fully connected networks of a table instead of a model; its columns are "
               "hidden_layers, nodes, input, output, global_batch and steps_per_second")
       .value_name("FILE");
-  line.flag("--published", options->published,
-            "Prints measured times of models on Cloud TPUs beside their predictions");
+  line.option("--published", options->published,
+              "Predicts the steps of a table of times that others measured on Cloud TPUs, from the "
+              "programs in the archive beside it; its columns are name, program, system, "
+              "measured_ms, part, input_bytes and source")
+      .value_name("FILE");
   line.option("--logdir", prediction.logdir, "Writes the prediction as a page for `systole board`")
       .value_name("FOLDER");
   line.option("--steps", prediction.steps, "Steps of the training to predict; 0: as the file says")

@@ -1,7 +1,6 @@
 #include "apps/systole/train/program_check.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include "systole/base/progress.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/tpu_system.h"
-#include "systole/runtime/tpu_memory.h"
 #include "systole/stablehlo/bytecode/bytecode.h"
 #include "systole/stablehlo/text/text.h"
 #include "systole/tpu_check/program_check.h"
@@ -88,13 +86,6 @@ CheckReport report_for_cores(const tpu_check::Target& target, const TrainingConf
       "{} examples are no multiple of the {} cores of {}: the step of one core has them all", batch,
       target.devices, target.system);
   return TPUEstimator(config.estimator).check(input);
-}
-
-// Our memory is that of the report.
-tpu_check::CoreEstimate estimate_of(const CheckReport& report, const tpu_check::Target& target) {
-  tpu_check::CoreEstimate ours = tpu_check::estimate(*report.step.module, target.system);
-  ours.bytes = report.memory.total();
-  return ours;
 }
 
 }  // namespace
@@ -174,7 +165,6 @@ void check_step(const std::string& path, const TrainingConfig& config, const Inp
                 const CompilerOptions& compiler, bool json) {
   const tpu_check::Target target = tpu_check::target_of(compiler.system);
   CheckReport report = report_for_cores(target, config, input);
-  report.fit_into(runtime::core_memory(*profile::tpu_system(target.system).generation));
   if (report.step.module == nullptr) {
     fmt::print("{}", report.to_string());
     throw failed_precondition(
@@ -182,30 +172,14 @@ void check_step(const std::string& path, const TrainingConfig& config, const Inp
         "above",
         path);
   }
-  const tpu_check::CompileReport compiled =
-      tpu_check::compile_step(*report.step.module, compiler.read());
+  report.compile(compiler.read());
   end_progress();
-  const tpu_check::CoreEstimate ours = estimate_of(report, target);
-  const std::vector<std::string> others = tpu_check::differences_of(ours, compiled);
   if (json) {
-    print_json({{"ok", compiled.fits()},
-                {"check", report.to_string()},
-                {"estimate",
-                 {{"bytes", ours.bytes},
-                  {"limit", ours.limit},
-                  {"core_seconds", ours.seconds},
-                  {"all_reduce_seconds", ours.all_reduce_seconds}}},
-                {"differences", others},
-                {"compiler", compiled.to_json()}});
+    print_json(report.to_json());
   } else {
-    fmt::print("{}{}", report.to_string(), compiled.to_string());
-    if (ours.all_reduce_seconds > 0 && compiled.seconds() > 0)
-      fmt::print("  + sums over {} cores, by our model: {:.4g} ms; a step {:.4g} ms\n",
-                 target.devices, 1e3 * ours.all_reduce_seconds,
-                 1e3 * (compiled.seconds() + ours.all_reduce_seconds));
-    if (!others.empty()) fmt::print("beside our own verdict\n  {}\n", fmt::join(others, "\n  "));
+    fmt::print("{}", report.to_string());
   }
-  if (compiled.fits()) return;
+  if (report.ok()) return;
   throw failed_precondition(
       "{}: step of the model, got one that Google's compiler does not take for "
       "{}, expected one that fits",

@@ -9,9 +9,9 @@
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
 #include "systole/profile/prediction/program_cost.h"
-#include "systole/profile/prediction/published_steps.h"
 #include "systole/profile/writer.h"
 #include "systole/runtime/tpu_memory.h"
+#include "systole/tpu_check/published_steps.h"
 
 namespace systole::app {
 namespace {
@@ -163,53 +163,58 @@ void print_prediction(const TrainingConfig& config, const InputFn& input,
   if (!options.json) fmt::print("page for `systole board {}`: {}\n", options.logdir, path);
 }
 
-void print_published_steps() {
-  fmt::print("{:36} {:6} {:>12} {:>13} {:>8}  {}\n", "", "TPU", "measured ms", "predicted ms",
+void print_published_steps(const std::string& path) {
+  fmt::print("{:44} {:9} {:>12} {:>13} {:>8}  {}\n", "", "TPU", "measured ms", "predicted ms",
              "error %", "measured by");
-  for (const profile::PublishedStep& step : profile::published_steps()) {
-    const double predicted = step.predicted_seconds();
-    fmt::print("{:36} {:6} {:12.4g} {:13.4g} {:+8.1f}  {}\n", step.name, step.system,
-               1e3 * step.measured_seconds, 1e3 * predicted,
-               100 * (predicted / step.measured_seconds - 1), step.source);
+  for (const tpu_check::PublishedStep& step :
+       tpu_check::published_steps(default_file_system(), path)) {
+    fmt::print("{:44} {:9} {:12.4g} {:13.4g} {:+8.1f}  {}\n", step.name, step.system,
+               1e3 * step.measured_seconds, 1e3 * step.predicted_seconds, 100 * (step.ratio() - 1),
+               step.source);
   }
 }
+
+namespace {
+
+void print_net(const profile::DenseNet& net, const StepPrediction& p) {
+  const double ms = 1e3 * p.step_seconds;
+  const std::string measured = net.steps_per_second
+                                   ? fmt::format("{:.3f}", 1e3 / *net.steps_per_second)
+                               : net.out_of_memory ? "OOM"
+                                                   : "-";
+  const std::string error =
+      net.steps_per_second && p.fits()
+          ? fmt::format("{:+.1f}", 100 * (1e-3 * ms * *net.steps_per_second - 1))
+          : "-";
+  fmt::print("{:6}  {:5}  {:5}  {:6}  {:5}  {:>12}  {:>11}  {:>7}  {}\n", net.hidden_layers,
+             net.nodes, net.input, net.output, net.global_batch,
+             p.fits() ? fmt::format("{:.3f}", ms) : "OOM", measured, error,
+             p.fits() ? p.limit : "memory size");
+}
+
+void print_errors(const char* what, const profile::PredictionErrors& errors) {
+  if (errors.memory_count == 0) return;
+  fmt::print(
+      "{}: {} measured, median error {:.1f} %, 90th percentile {:.1f} %; whether it fits "
+      "into memory: {} of {} right\n",
+      what, errors.count, 100 * errors.median, 100 * errors.percentile_90, errors.memory_right,
+      errors.memory_count);
+}
+
+}  // namespace
 
 void print_table_prediction(const StepPredictionOptions& options) {
   const TpuSystem system = profile::tpu_system(options.system);
   const auto nets =
       profile::read_dense_nets(read_file(default_file_system(), options.csv), options.csv);
   fmt::print("layers  nodes  input  output  batch  predicted ms  measured ms  error %  limit\n");
+  std::vector<StepPrediction> predictions;
   for (const profile::DenseNet& net : nets) {
-    const StepPrediction p = profile::predict(profile::cost_of(net, system.cores), system);
-    const double ms = 1e3 * p.step_seconds;
-    const std::string measured = net.steps_per_second
-                                     ? fmt::format("{:.3f}", 1e3 / *net.steps_per_second)
-                                 : net.out_of_memory ? "OOM"
-                                                     : "-";
-    const std::string error =
-        net.steps_per_second && p.fits()
-            ? fmt::format("{:+.1f}", 100 * (1e-3 * ms * *net.steps_per_second - 1))
-            : "-";
-    fmt::print("{:6}  {:5}  {:5}  {:6}  {:5}  {:>12}  {:>11}  {:>7}  {}\n", net.hidden_layers,
-               net.nodes, net.input, net.output, net.global_batch,
-               p.fits() ? fmt::format("{:.3f}", ms) : "OOM", measured, error,
-               p.fits() ? p.limit : "memory size");
+    predictions.push_back(profile::predict(profile::cost_of(net, system), system));
+    print_net(net, predictions.back());
   }
-  const auto print_errors = [&](const char* what, const std::vector<profile::DenseNet>& some) {
-    const profile::PredictionErrors errors = profile::prediction_errors(some, system);
-    if (errors.memory_count == 0) return;
-    fmt::print(
-        "{}: {} measured, median error {:.1f} %, 90th percentile {:.1f} %; whether it fits "
-        "into memory: {} of {} right\n",
-        what, errors.count, 100 * errors.median, 100 * errors.percentile_90, errors.memory_right,
-        errors.memory_count);
-  };
-  std::vector<profile::DenseNet> fitted;
-  std::vector<profile::DenseNet> test;
-  for (const profile::DenseNet& net : nets)
-    (profile::is_of_training_half(net) ? fitted : test).push_back(net);
-  print_errors("half of the calibration", fitted);
-  print_errors("other half", test);
+  print_errors("half of the calibration", profile::prediction_errors(nets, predictions, true));
+  print_errors("other half", profile::prediction_errors(nets, predictions, false));
 }
 
 }  // namespace systole::app

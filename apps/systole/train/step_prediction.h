@@ -26,8 +26,9 @@ CheckReport report_on(const std::string& system, int cores, const TrainingConfig
 // FAILED_PRECONDITION for a model without static shapes.
 void print_prediction(const TrainingConfig& config, const InputFn& input,
                       const StepPredictionOptions& options);
-// Prints published times of Cloud TPUs and their predictions.
-void print_published_steps();
+// Prints a table of published times on Cloud TPUs with their predictions
+// (tpu_check/published_steps.h).
+void print_published_steps(const std::string& path);
 // Prints a line for each network of the table, and how well measured ones were predicted.
 void print_table_prediction(const StepPredictionOptions& options);
 

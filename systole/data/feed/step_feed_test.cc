@@ -14,6 +14,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/data/nodes.h"
 #include "systole/data/testing/elements.h"
+#include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/tracing/recorder.h"
 
@@ -113,6 +114,26 @@ TEST(StepFeed, fills_up_the_last_batch) {
   const auto mask = all->stacks[1].data<float>();
   EXPECT_THAT(std::vector<float>(mask.begin(), mask.end()),
               ElementsAre(1, 1, 1, 1, 1, 1, 1, 0));  // replica 0's two steps, replica 1's
+}
+
+// Two numbers of each example in one vector, beside a label of each.
+TEST(StepFeed, fills_up_flat_examples) {
+  const auto flat = [](Output x) {
+    return reshape(stack({x * 10, x * 10 + 1}, {.axis = 1}), {-1});
+  };
+  StepSource input = source_of(StepLayout::per_replica, 0, 1, 2);
+  const Dataset labels = Dataset::range(5).batch(2);
+  input.datasets = {Dataset::zip(Nest<Dataset>::tuple({labels.map(flat), labels}))};
+  input.replica_batch = 2;
+  input.rows = {2, 1};
+  input.pad = true;
+  StepFeed feed(input, {.max_steps = 2, .fixed = false});
+  const auto all = feed.next(2, 2);
+  EXPECT_EQ(all->examples, 5);
+  EXPECT_THAT(numbers_of(all),
+              ElementsAre(0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 40, 41, 40, 41, 40, 41));
+  const auto mask = all->stacks[2].data<float>();
+  EXPECT_THAT(std::vector<float>(mask.begin(), mask.end()), ElementsAre(1, 1, 1, 0, 1, 1, 0, 0));
 }
 
 // A loop may be shorter than what was read ahead for it.

@@ -30,8 +30,10 @@ Components StepReader::spare() {
 // Returns false at the end of that data set.
 bool StepReader::read(size_t dataset, Components& row) {
   if (!iterators_[dataset].next_row(row)) return false;
-  for (const Tensor& tensor : row) {
-    if (tensor.rank() > 0 && tensor.dim(0) == num_examples(row)) continue;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const Tensor& tensor = row[i];
+    const int64_t rows = num_examples(row) / source_.rows_of(0) * source_.rows_of(i);
+    if (tensor.rank() > 0 && tensor.dim(0) == rows) continue;
     throw invalid_argument(
         "{}: element, got tensors {} and {}, expected the batch as their first dimension; "
         "batch() gives it",

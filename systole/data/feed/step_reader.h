@@ -26,6 +26,9 @@ struct StepSource {
   int64_t replicas = 1;
   // Examples of a replica in one step, if known.
   std::optional<int64_t> replica_batch = std::nullopt;
+  // The number of rows of an example in each component; empty: one. Images in a device's layout,
+  // for instance, are flat: height * width * channels rows of an example.
+  std::vector<int64_t> rows = {};
   // Pads batches that are not full and adds an example mask; the last step may lack replicas.
   bool pad = false;
   std::string name;  // errors start with it
@@ -35,6 +38,7 @@ struct StepSource {
   bool is_broadcast() const { return layout == StepLayout::broadcast; }
   // The number of replicas that share one element.
   int64_t parts() const { return is_split() ? replicas : 1; }
+  int64_t rows_of(size_t component) const { return rows.empty() ? 1 : rows[component]; }
   // The number of elements of one step.
   size_t elements() const { return is_per_replica() ? static_cast<size_t>(replicas) : 1; }
 };

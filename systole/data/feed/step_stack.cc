@@ -7,11 +7,12 @@
 namespace systole::data {
 namespace {
 
-// Copies `count` examples of `from`, from `first` on, to `to`. Pads to `batch` examples by
-// repeating the last one copied (or the last one of `from` if none is). Repeated examples are as
-// harmless to a model as real ones; zeros may not be.
-void copy_rows(const Tensor& from, int64_t first, int64_t count, int64_t batch, std::byte* to) {
-  const int64_t all = from.dim(0);
+// Copies `count` examples of `from`, from `first` on, to `to`; an example is `rows` rows. Pads to
+// `batch` examples by repeating the last one copied (or the last one of `from` if none is).
+// Repeated examples are as harmless to a model as real ones; zeros may not be.
+void copy_examples(const Tensor& from, int64_t rows, int64_t first, int64_t count, int64_t batch,
+                   std::byte* to) {
+  const int64_t all = from.dim(0) / rows;
   const auto row_bytes = static_cast<size_t>(from.byte_size() / std::max<int64_t>(all, 1));
   const auto* source = static_cast<const std::byte*>(from.raw());
   if (count > 0) {
@@ -58,7 +59,8 @@ std::vector<TensorType> part_types(const StepSource& source, std::vector<TensorT
                              source.name, i, type);
     }
     if (source.pad) {
-      type.shape.set_dim(0, padded_part(source, type.shape[0]));
+      const int64_t rows = source.rows_of(i);
+      type.shape.set_dim(0, padded_part(source, type.shape[0] / rows) * rows);
     } else if (parts > 1) {
       if (type.shape.rank() == 0 || type.shape[0] % parts != 0) {
         throw invalid_argument(
@@ -80,7 +82,7 @@ void StepStack::set_types(const std::vector<TensorType>& types, int64_t most) {
     buffers_.push_back(Tensor::zeros(type.dtype, stacked(source_.replicas, most, type.shape)));
   };
   for (const TensorType& type : types) add(type);
-  if (source_.pad) add({DType::f32, {types[0].shape[0]}});
+  if (source_.pad) add({DType::f32, {batch()}});
 }
 
 int64_t StepStack::slot_bytes(size_t component) const {
@@ -115,14 +117,14 @@ void StepStack::push(const Step& step) {
   assert(steps() < most_);
   assert(source_.pad || step.size() == source_.elements());
   const bool is_per_replica = source_.is_per_replica();
-  const int64_t batch = types_[0].shape[0];
   std::vector<int64_t> examples;
   for (const Components& row : step) check_types(row);
   for (int64_t replica = 0; replica < source_.replicas; ++replica) {
     const auto r = static_cast<size_t>(replica);
     const Components& row = step[is_per_replica ? std::min(r, step.size() - 1) : 0];
-    const int64_t first = source_.is_split() ? replica * batch : 0;
-    auto count = std::clamp<int64_t>(num_examples(row) - first, 0, batch);
+    const int64_t first = source_.is_split() ? replica * batch() : 0;
+    const int64_t all = num_examples(row) / source_.rows_of(0);
+    auto count = std::clamp<int64_t>(all - first, 0, batch());
     if (is_per_replica && r >= step.size()) count = 0;
     push_row(row, replica, count);
     // A broadcast batch counts once.
@@ -138,8 +140,9 @@ void StepStack::push_row(const Components& row, int64_t replica, int64_t count) 
   for (size_t i = 0; i < row.size(); ++i) {
     std::byte* const to = slot(i, replica, steps());
     if (source_.pad) {
-      const int64_t batch = types_[i].shape[0];
-      copy_rows(row[i], part * batch, count, batch, to);
+      const int64_t rows = source_.rows_of(i);
+      const int64_t batch = types_[i].shape[0] / rows;
+      copy_examples(row[i], rows, part * batch, count, batch, to);
       continue;
     }
     const int64_t bytes = slot_bytes(i);
@@ -150,17 +153,17 @@ void StepStack::push_row(const Components& row, int64_t replica, int64_t count) 
 }
 
 void StepStack::push_mask(int64_t replica, int64_t count) {
-  const int64_t batch = types_[0].shape[0];
   auto* const mask = reinterpret_cast<float*>(slot(types_.size(), replica, steps()));
   std::fill_n(mask, count, 1.0F);
-  std::fill_n(mask + count, batch - count, 0.0F);
+  std::fill_n(mask + count, batch() - count, 0.0F);
 }
 
 void StepStack::check_types(const Components& row) const {
   for (size_t i = 0; i < row.size(); ++i) {
     TensorType expected = types_[i];
     if (source_.pad) {
-      check_padded(source_, row[i].dim(0), expected.shape[0]);
+      const int64_t rows = source_.rows_of(i);
+      check_padded(source_, row[i].dim(0) / rows, expected.shape[0] / rows);
       expected.shape.set_dim(0, row[i].dim(0));
     } else if (source_.parts() > 1) {
       expected.shape.set_dim(0, expected.shape[0] * source_.parts());

@@ -47,6 +47,8 @@ class StepStack {
   int64_t slot_bytes(size_t component) const;
   int64_t offset(size_t component, int64_t replica, int64_t step) const;
   std::byte* slot(size_t component, int64_t replica, int64_t step);
+  // Examples of a replica in a step. REQUIRES: set_types().
+  int64_t batch() const { return types_[0].shape[0] / source_.rows_of(0); }
   void push_row(const Components& row, int64_t replica, int64_t count);
   void push_mask(int64_t replica, int64_t count);
   void check_types(const Components& row) const;

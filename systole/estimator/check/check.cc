@@ -14,6 +14,7 @@
 #include "systole/runtime/tpu_generation.h"
 #include "systole/runtime/tpu_memory.h"
 #include "systole/runtime/tpu_tiles.h"
+#include "systole/tpu_check/compile.h"
 #include "systole/train/losses/losses.h"
 
 namespace systole::estimator {
@@ -66,32 +67,32 @@ std::optional<DType> refused_dtype(const Node& node) {
   return std::nullopt;
 }
 
-std::string dtype_fix(DType dtype, std::string_view where) {
+std::string dtype_fix(DType dtype, const InputAdvice& advice, std::string_view where) {
   return dtype == DType::string
-             ? "parse and decode in the input_fn"
+             ? std::string(advice.text)
              : fmt::format("cast it to {}{}", is_floating(dtype) ? "float32" : "int32", where);
 }
 
 // Reports the origins of refused dtypes only: fixing an origin fixes what is computed from it.
-void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
-                  std::vector<Violation>& found) {
+void check_dtypes(const CheckedStep& step, std::vector<Violation>& found) {
   std::set<DType> known;
-  for (const Output& input : model.inputs) {
-    if (!refused(input.dtype())) continue;
-    known.insert(input.dtype());
+  for (const Feed& input : step.inputs) {
+    const DType dtype = input.type.dtype;
+    if (!refused(dtype)) continue;
+    known.insert(dtype);
     found.push_back({.what = fmt::format("input '{}' is {}, which a TPU does not support",
-                                         input.name(), dtype_info(input.dtype()).tf_name),
-                     .fix = dtype_fix(input.dtype(), " in the input_fn")});
+                                         input.output.name(), dtype_info(dtype).tf_name),
+                     .fix = dtype_fix(dtype, step.advice, step.advice.where)});
   }
   const auto is_input = [&](const Node& node) {
-    return std::ranges::any_of(model.inputs,
-                               [&](const Output& input) { return input.node() == &node; });
+    return std::ranges::any_of(step.inputs,
+                               [&](const Feed& input) { return input.output.node() == &node; });
   };
   // Constants and gradients take their dtypes from other nodes: report them only if nothing else of
   // that dtype is reported.
   for (const bool derived : {false, true}) {
     const std::set<DType> before = known;
-    for (const Node* node : nodes) {
+    for (const Node* node : step.nodes) {
       const std::optional<DType> dtype = refused_dtype(*node);
       if (!dtype || is_input(*node) || (derived && before.contains(*dtype))) continue;
       const bool is_derived = node->op_name() == "Const" ||
@@ -102,7 +103,7 @@ void check_dtypes(const Model& model, const std::vector<const Node*>& nodes,
       known.insert(*dtype);
       found.push_back({.what = fmt::format("dtype {} of {} is not supported on a TPU",
                                            dtype_info(*dtype).tf_name, node->describe()),
-                       .fix = dtype_fix(*dtype, "")});
+                       .fix = dtype_fix(*dtype, step.advice, "")});
     }
   }
 }
@@ -114,30 +115,27 @@ void check_op(const Node& node, std::vector<Violation>& found) {
        .fix = "move it to the input_fn, or to a host_call"});
 }
 
-void check_inputs(const Model& model, std::vector<Violation>& found) {
-  for (const Output& input : model.inputs) {
-    const TensorType& type = input.type();
-    if (!type.is_static()) {
-      found.push_back(
-          {.what = fmt::format("input '{}' has the unknown shape {}", input.name(), type),
-           .fix =
-               "give it a known one in the input_fn: batch(batch_size, drop_remainder = true), or "
-               "set_shape()"});
+void check_inputs(const CheckedStep& step, std::vector<Violation>& found) {
+  for (const Feed& input : step.inputs) {
+    if (!input.type.is_static()) {
+      found.push_back({.what = fmt::format("input '{}' has the unknown shape {}",
+                                           input.output.name(), input.type),
+                       .fix = std::string(step.advice.shape)});
     }
-    if (type.dtype == DType::s64) {
-      found.push_back(
-          {.what = fmt::format("input '{}' is int64; a TPU narrows it to int32", input.name()),
-           .fix = "cast it in the input_fn",
-           .note = true});
+    if (input.type.dtype == DType::s64) {
+      found.push_back({.what = fmt::format("input '{}' is int64; a TPU narrows it to int32",
+                                           input.output.name()),
+                       .fix = fmt::format("cast it{}", step.advice.where),
+                       .note = true});
     }
   }
 }
 
-void check_optimizer(const Model& model, const std::vector<const Node*>& nodes,
-                     const CheckOptions& options, std::vector<Violation>& found) {
-  if (!model.spec.train_op.valid()) return;
+void check_optimizer(const CheckedStep& step, const CheckOptions& options,
+                     std::vector<Violation>& found) {
+  if (!step.trains) return;
   if (std::max(options.replicas, options.reference_replicas) == 1) return;
-  for (const Node* node : nodes) {
+  for (const Node* node : step.nodes) {
     if (node->op_name() == "CrossReplicaSum" || node->op_name() == "AllGather") return;
   }
   found.push_back({.what = "CrossShardOptimizer must be used for model training on TPUs.",
@@ -158,7 +156,7 @@ void update_in_place(SpecializedProgram& program, int64_t num_fetches) {
 }
 
 // What is in a core throughout a step.
-MemoryReport state_of(const Model& model) {
+MemoryReport state_of(const CheckedStep& step) {
   constexpr size_t kShown = 10;
   MemoryReport report;
   const auto add = [&](std::string what, const TensorType& type, int64_t& sum) {
@@ -173,64 +171,88 @@ MemoryReport state_of(const Model& model) {
     sum += report.largest.back().padded_bytes;
   };
   for (const auto key : {graph_keys::global_variables, graph_keys::local_variables}) {
-    for (const Variable& variable : model.variables(key))
+    for (const Variable& variable : step.graph->collection<Variable>(key))
       add(fmt::format("variable '{}'", variable.name()), variable.value().type(), report.variables);
   }
-  for (const Output& input : model.inputs)
-    add(fmt::format("input '{}'", input.node()->name()), input.type(), report.inputs);
+  for (const Feed& input : step.inputs)
+    add(fmt::format("input '{}'", input.output.node()->name()), input.type, report.inputs);
   std::ranges::stable_sort(report.largest, std::greater(), &TensorMemory::padded_bytes);
   if (report.largest.size() > kShown) report.largest.resize(kShown);
   return report;
 }
 
 // A training step, or what an evaluation or prediction computes of a batch.
-StepProgram step_program(const Model& model) {
-  StepProgram step;
-  std::vector<Feed> feeds;
-  for (const Output& input : model.inputs) {
-    const TensorType& type = input.type();
-    if (!type.is_static()) return step;
-    feeds.push_back({.output = input, .type = type});
-    step.input_bytes += type.byte_size();
-    if (step.batch_size == 0 && type.shape.rank() > 0) step.batch_size = type.shape[0];
+StepProgram step_program(const CheckedStep& step, std::vector<Violation>& found) {
+  StepProgram made;
+  for (const Feed& input : step.inputs) {
+    if (!input.type.is_static()) return made;
+    made.input_bytes += input.type.byte_size();
+    if (made.batch_size == 0 && input.type.shape.rank() > 0) made.batch_size = input.type.shape[0];
   }
-  for (const Variable& variable : model.variables(graph_keys::trainable_variables)) {
-    if (variable.type().is_static()) step.gradient_bytes += variable.type().byte_size();
-    ++step.gradients;
+  for (const Variable& variable :
+       step.graph->collection<Variable>(graph_keys::trainable_variables)) {
+    if (variable.type().is_static()) made.gradient_bytes += variable.type().byte_size();
+    ++made.gradients;
   }
-  std::vector<Node*> targets;
-  if (model.spec.train_op.valid()) targets.push_back(model.spec.train_op.node());
-  std::vector<Output> fetches = model.spec.predictions.flatten();
-  if (model.spec.loss.valid()) fetches.push_back(model.spec.loss);
   try {
-    SpecializedProgram program = specialize(*model.graph, fetches, targets, feeds);
-    update_in_place(program, std::ssize(fetches));
-    step.module = std::move(program.module);
-  } catch (const Error&) {
-    // The violations tell what is wrong.
+    SpecializedProgram program =
+        specialize(*step.graph, step.fetches, step.targets, step.inputs, nullptr, step.replicas);
+    update_in_place(program, std::ssize(step.fetches));
+    made.module = std::move(program.module);
+  } catch (const Error& error) {
+    // Other violations tell what is wrong.
+    const bool told = !std::ranges::all_of(found, &Violation::note);
+    if (!told) found.push_back({.what = error.message(), .fix = "without it there is no program"});
   }
+  return made;
+}
+
+// The train_op, the loss and the predictions; metrics are only checked.
+CheckedStep step_of(const Model& model) {
+  CheckedStep step{
+      .graph = model.graph.get(),
+      .nodes = needed(roots_of(model)),
+      .fetches = model.spec.predictions.flatten(),
+      .trains = model.spec.train_op.valid(),
+      .advice = {.shape = "give it a known one in the input_fn: batch(batch_size, drop_remainder = "
+                          "true), or set_shape()",
+                 .text = "parse and decode in the input_fn",
+                 .where = " in the input_fn"}};
+  for (const Output& input : model.inputs)
+    step.inputs.push_back({.output = input, .type = input.type()});
+  if (step.trains) step.targets.push_back(model.spec.train_op.node());
+  if (model.spec.loss.valid()) step.fetches.push_back(model.spec.loss);
   return step;
 }
 
 }  // namespace
 
-CheckReport check_model(const Model& model, const CheckOptions& options) {
+CheckReport check_step(const CheckedStep& step, const CheckOptions& options) {
   CheckReport report;
   std::vector<Violation>& found = report.violations;
-  check_inputs(model, found);
-  const std::vector<const Node*> nodes = needed(roots_of(model));
-  for (const Node* node : nodes) {
-    if (node->op_name() == "Placeholder") continue;
-    check_op(*node, found);
-  }
-  check_dtypes(model, nodes, found);
-  check_optimizer(model, nodes, options, found);
-  report.memory = state_of(model);
-  report.step = step_program(model);
+  check_inputs(step, found);
+  for (const Node* node : step.nodes) check_op(*node, found);
+  check_dtypes(step, found);
+  check_optimizer(step, options, found);
+  report.memory = state_of(step);
+  report.step = step_program(step, found);
   report.fit_into({.limit = options.core_memory > 0
                                 ? options.core_memory
                                 : runtime::find_tpu_generation("v2")->memory_bytes});
   return report;
+}
+
+CheckReport check_model(const Model& model, const CheckOptions& options) {
+  return check_step(step_of(model), options);
+}
+
+void ask_compiler(const TPUCheckOptions& options, CheckReport& report) {
+  if (options.compile.empty()) return;
+  report.compile({.system = options.compile,
+                  .library = options.tpu_library,
+                  .low_effort = options.low_effort,
+                  .max_seconds = options.max_seconds,
+                  .save = options.save});
 }
 
 void enforce(const CheckReport& report, Check check) {

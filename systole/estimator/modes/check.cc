@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "systole/estimator/impl.h"
-#include "systole/tpu_check/compile.h"
 
 namespace systole {
 
@@ -57,19 +56,10 @@ CheckReport TPUEstimator::Impl::check(const InputFn& input_fn, Mode mode) {
   return report;
 }
 
-void TPUEstimator::Impl::ask_compiler(const TPUCheckOptions& options, CheckReport& report) {
-  if (report.step.module == nullptr) {
-    throw failed_precondition(
-        "check: program of a step for {}, got none, expected one: correct what check() names "
-        "without `compile`",
-        options.compile);
-  }
-  report.compiled =
-      tpu_check::compile_step(*report.step.module, {.system = options.compile,
-                                                    .library = options.tpu_library,
-                                                    .low_effort = options.low_effort,
-                                                    .max_seconds = options.max_seconds,
-                                                    .save = options.save});
+CheckReport TPUEstimator::check(const InputFn& input_fn, const TPUCheckOptions& options) {
+  CheckReport report = impl_->check(input_fn, options.mode);
+  estimator::ask_compiler(options, report);
+  return report;
 }
 
 }  // namespace systole

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <numeric>
 #include <unordered_set>
 
@@ -93,6 +94,21 @@ double window_elements(const WindowAttrs& window) {
   return size;
 }
 
+// A number that a kernel states of its work in its settings, JSON as an MLIR string: Pallas writes
+// {"cost_estimate": {"flops": 12, ...}}. 0 if there is none.
+double stated(std::string_view settings, std::string_view name) {
+  const size_t estimate = settings.find("cost_estimate");
+  if (estimate == std::string_view::npos) return 0;
+  const size_t key = settings.find(name, estimate);
+  size_t at = key == std::string_view::npos ? key : settings.find(':', key);
+  if (at == std::string_view::npos) return 0;
+  at = settings.find_first_not_of(' ', at + 1);
+  double value = 0;
+  if (at == std::string_view::npos) return 0;
+  std::from_chars(settings.data() + at, settings.data() + settings.size(), value);
+  return std::max(value, 0.0);
+}
+
 bool is_control_flow(const Instruction& x) {
   return x.is(Opcode::while_) || x.is(Opcode::if_) || x.is(Opcode::case_);
 }
@@ -107,6 +123,13 @@ void add_operations(const Instruction& x, Cost& cost) {
       cost.product_flops = convolution_flops(x);
       cost.flops += cost.product_flops;
       return;
+    case Opcode::custom_call: {
+      const std::string_view settings = x.attrs<CustomCallAttrs>().settings();
+      cost.product_flops = stated(settings, "flops");
+      cost.flops += cost.product_flops;
+      cost.transcendentals += stated(settings, "transcendentals");
+      return;
+    }
     case Opcode::reduce:
       return add_region_calls(x.region(),
                               elements_in(x.operand(0).shape()) - elements_in(x.shape()), cost);

@@ -31,6 +31,8 @@ double array_bytes(const TensorType& type);
 //     alike.
 //   - Fusions: the operations of all instructions, the bytes of operands and results.
 //   - Control flow: the operations of each region once, no bytes.
+//   - Custom calls: the FLOPs and transcendentals of the "cost_estimate" in their settings, as
+//     Pallas kernels have it; FLOPs are taken for those of products.
 // Bytes are those of distinct operands and of results. Slices and gathers read, and updates write,
 // the selected elements only. What needs no code, such as a reshape, costs nothing.
 Cost cost_of(const Instruction& instruction, BytesOf bytes_of = array_bytes);

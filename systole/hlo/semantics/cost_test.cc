@@ -141,6 +141,24 @@ TEST(Cost, OfOtherInstructions) {
   }
 }
 
+TEST(Cost, OfAKernelIsWhatItStates) {
+  const auto cost_with = [](const std::string& config) {
+    return cost_of_result("%x: tensor<4xf32>",
+                          "stablehlo.custom_call @tpu_custom_call(%x) {backend_config = \"" +
+                              config + "\"} : (tensor<4xf32>) -> tensor<4xf32>",
+                          "tensor<4xf32>");
+  };
+  const Cost cost = cost_with(
+      R"({\22flops\22: 1, \22cost_estimate\22: {\22flops\22: 200, \22transcendentals\22: 30}})");
+  EXPECT_EQ(cost.product_flops, 200);
+  EXPECT_EQ(cost.operations(), 230);
+  EXPECT_EQ(cost.bytes(), 32);
+  for (const char* config : {"", "cost_estimate", "cost_estimate flops:", "cost_estimate flops: x",
+                             "cost_estimate flops: -5"}) {
+    EXPECT_EQ(cost_with(config).operations(), 0) << config;
+  }
+}
+
 TEST(Cost, OfAFusionIsTheWorkInsideAndTheBytesOutside) {
   const auto module = parse(R"(func.func @main(%x: tensor<10xf32>) -> tensor<10xf32> {
   %a = stablehlo.tanh %x : tensor<10xf32>

@@ -1,6 +1,7 @@
 #include "systole/hlo/tpu_model/kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -104,11 +105,15 @@ class KernelMaker {
   bool is_inline(const Instruction& x) const;
   void add_read(Value from, const std::unordered_map<const Instruction*, List>& of, List& list);
   void find_reads(const Instruction& x);
+  void find_times(const Instruction& x);
   void place(const Instruction& x);
   int kernel_to_join(const Instruction& x) const;
   int awaited_by(const Instruction& x) const;
+  void add_scratch(const Instruction& x, Kernel& made) const;
+  bool is_made_for(Value table) const;
   void add_captures(const Instruction& x);
   void find_arrays();
+  KernelArray array_of(Value value, const TensorType& type) const;
   bool is_narrow(Value value, int kernel) const;
   void add_costs(Kernel& kernel);
 
@@ -117,10 +122,13 @@ class KernelMaker {
   std::vector<int64_t> elements_;  // of kernels
   std::vector<int> waits_for_;     // of kernels: itself, or for a small one the last that it needs
   std::unordered_map<const Instruction*, int> kernel_of_;     // of kept values
+  std::unordered_map<const Instruction*, int> there_after_;   // the kernel that a value waits for
+  std::unordered_map<const Instruction*, int> not_before_;    // the kernel that a barrier waits for
   std::unordered_set<const Instruction*> inline_;             // computed where they are read
   std::unordered_map<const Instruction*, List> reads_;        // through inline values
   std::unordered_map<const Instruction*, List> large_reads_;  // not much smaller than the result
   std::unordered_map<Value, std::vector<const Instruction*>, ValueHash> readers_;
+  std::map<std::vector<int64_t>, std::pair<int, int>> tiled_axes_;  // by shape
 };
 
 Value KernelMaker::behind_views(Value value) {
@@ -173,6 +181,22 @@ bool takes_more(const Instruction& x) {
          is_update(x) || moves_elements(x) || is_generated(x);
 }
 
+// What is behind a barrier waits for all that the barrier holds, also where it reads one array
+// only.
+void KernelMaker::find_times(const Instruction& x) {
+  int after = -1;
+  int barrier = -1;
+  for (const Value& operand : x.operands()) {
+    const auto made = there_after_.find(operand.def);
+    if (made == there_after_.end()) continue;
+    after = std::max(after, made->second);
+    barrier = std::max(barrier, not_before_.at(operand.def));
+  }
+  if (x.is(Opcode::optimization_barrier)) barrier = std::max(barrier, after);
+  there_after_[&x] = after;
+  not_before_[&x] = barrier;
+}
+
 int KernelMaker::kernel_to_join(const Instruction& x) const {
   if (!x.traits().has(kElementwise) && !x.is(Opcode::reduce) &&
       !x.is(Opcode::dynamic_update_slice)) {
@@ -180,6 +204,8 @@ int KernelMaker::kernel_to_join(const Instruction& x) const {
   }
   int last = -1;
   int last_small = -1;  // of what small values wait for
+  int small = -1;       // the last small kernel
+  int waited = -1;      // the last whose sum x needs
   for (const Value& read : reads_.at(&x)) {
     const Value whole = is_slice_in_place(*read.def) ? behind_views(read.def->operand(0)) : read;
     const auto found = kernel_of_.find(whole.def);
@@ -190,11 +216,17 @@ int KernelMaker::kernel_to_join(const Instruction& x) const {
         whole.def->is(Opcode::reduce) && elements_of(read.type()) < elements_of_work(x);
     if (waits || elements_[kernel] <= kSmallKernel) {
       last_small = std::max(last_small, waits_for_[kernel]);
+      int& latest = waits ? waited : small;
+      latest = std::max(latest, found->second);
     } else {
       last = std::max(last, found->second);
     }
   }
-  if (last < 0) return -1;
+  if (last < 0) {
+    last = small;
+    last_small = waited;
+  }
+  if (last < 0 || last < not_before_.at(&x)) return -1;
   if (last_small >= last || elements_[static_cast<size_t>(last)] != elements_of_work(x)) return -1;
   return takes_more(*kernels_[static_cast<size_t>(last)].root) ? last : -1;
 }
@@ -230,7 +262,47 @@ void KernelMaker::place(const Instruction& x) {
     waits_for_.push_back(is_small ? awaited_by(x) : kernel);
   }
   kernels_[static_cast<size_t>(kernel)].computed.push_back(&x);
-  kernel_of_[&x] = kernel;
+  kernel_of_[&x] = there_after_[&x] = kernel;
+  add_scratch(x, kernels_[static_cast<size_t>(kernel)]);
+}
+
+constexpr int64_t kLanes = 128;
+constexpr int64_t kSublanes = 8;
+
+// Whether a gather or scatter of rows of `moved` elements of a table that lies across touches more
+// than a copy that lies along needs.
+bool is_copied_along(const TensorType& table, int64_t moved) {
+  if (!table.is_static() || table.shape.rank() != 2) return false;
+  const int64_t width = table.shape[1];
+  if (width >= kLanes || width >= table.shape[0]) return false;
+  if (width == 0) return false;
+  const int64_t tiles_of_row = (width + kSublanes - 1) / kSublanes;
+  return moved / width * tiles_of_row * kSublanes * kLanes > table.shape[0] * (width + kLanes);
+}
+
+void KernelMaker::add_scratch(const Instruction& x, Kernel& made) const {
+  if (!x.is(Opcode::gather) && !x.is(Opcode::scatter)) return;
+  const Value table = behind_views(x.operand(0));
+  const bool gathers = x.is(Opcode::gather);
+  const int64_t moved = elements_of(gathers ? x.type() : x.operand(x.num_operands() - 1).type());
+  if (gathers && is_made_for(table)) {
+    made.scratch.push_back(array_of(table, table.type()));
+  } else if (is_copied_along(table.type(), moved)) {
+    KernelArray copy = array_of(table, table.type());
+    copy.tiled.shape = {table.shape()[0], kLanes};
+    made.copies.push_back(copy);
+    // A scatter's is written and copied back.
+    if (!gathers) made.copies.push_back(copy);
+  }
+}
+
+// Whether an array is computed where it is read, and its kernel could not write it in place of what
+// it is computed from.
+bool KernelMaker::is_made_for(Value table) const {
+  if (!inline_.contains(table.def) || is_generated(*table.def) || is_slice(*table.def))
+    return false;
+  const List& from = large_reads_.at(table.def);
+  return from.size() != 1 || from[0].dtype() != table.dtype() || !kernel_of_.contains(from[0].def);
 }
 
 // Values that regions use.
@@ -280,7 +352,7 @@ void KernelMaker::find_arrays() {
         if (is_update(*x) && read == behind_views(x->operand(0))) continue;
         if (!seen.insert(read).second) continue;
         const auto type = types.find(read);
-        kernel.reads.push_back({read, type == types.end() ? read.type() : type->second});
+        kernel.reads.push_back(array_of(read, type == types.end() ? read.type() : type->second));
       }
       for (int i = 0; i < x->num_results(); ++i) {
         const Value value{const_cast<Instruction*>(x), i};
@@ -296,7 +368,7 @@ void KernelMaker::find_arrays() {
         types[value] = type;
         if (is_update(*x))
           type = x->operand(x->is(Opcode::scatter) ? x->num_operands() - 1 : 1).type();
-        kernel.writes.push_back({value, type});
+        kernel.writes.push_back(array_of(value, type));
       }
     }
     add_costs(kernel);
@@ -308,6 +380,29 @@ void add_operations_of(const Instruction& x, Cost& cost) {
   cost.flops += one.flops;
   cost.product_flops += one.product_flops;
   cost.transcendentals += one.transcendentals;
+}
+
+// Fewer features are tiled otherwise.
+constexpr int64_t kTiledFeatures = 8;
+
+// The axes of an operand or result of a convolution that are not positions.
+void add_tiled_axes(const TensorType& type, int64_t one, int64_t other,
+                    std::map<std::vector<int64_t>, std::pair<int, int>>& tiled) {
+  const auto a = static_cast<int>(one);
+  const auto b = static_cast<int>(other);
+  if (!type.is_static() || std::min(type.shape[a], type.shape[b]) < kTiledFeatures) return;
+  tiled.try_emplace({type.shape.dims().begin(), type.shape.dims().end()}, a, b);
+}
+
+KernelArray KernelMaker::array_of(Value value, const TensorType& type) const {
+  KernelArray array{.value = value, .type = type, .tiled = type};
+  if (!type.is_static()) return array;
+  const auto found = tiled_axes_.find({type.shape.dims().begin(), type.shape.dims().end()});
+  if (found == tiled_axes_.end()) return array;
+  const auto& [a, b] = found->second;
+  array.tiled = {type.dtype, {type.shape[a], type.shape[b]}};
+  array.positions = static_cast<double>(elements_of(type) / elements_of(array.tiled));
+  return array;
 }
 
 void KernelMaker::add_costs(Kernel& kernel) {
@@ -328,7 +423,19 @@ void KernelMaker::add_costs(Kernel& kernel) {
 
 std::vector<Kernel> KernelMaker::make() {
   for (const Instruction* x : computation_.instructions()) {
-    if (x->is(Opcode::parameter) || is_view(*x)) continue;
+    if (!x->is(Opcode::convolution)) continue;
+    const auto& attrs = x->attrs<ConvolutionAttrs>();
+    add_tiled_axes(x->operand(0).type(), attrs.input_batch_dimension, attrs.input_feature_dimension,
+                   tiled_axes_);
+    add_tiled_axes(x->operand(1).type(), attrs.kernel_input_feature_dimension,
+                   attrs.kernel_output_feature_dimension, tiled_axes_);
+    add_tiled_axes(x->type(), attrs.output_batch_dimension, attrs.output_feature_dimension,
+                   tiled_axes_);
+  }
+  for (const Instruction* x : computation_.instructions()) {
+    if (x->is(Opcode::parameter)) continue;
+    find_times(*x);
+    if (is_view(*x)) continue;
     find_reads(*x);
     if (x->is(Opcode::return_)) continue;
     if (is_inline(*x)) {

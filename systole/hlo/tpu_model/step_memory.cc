@@ -116,6 +116,9 @@ void Liveness::find_order() {
 double Liveness::inner_peak(const Kernel& kernel) const {
   if (kernel.loop != nullptr) return Liveness(*kernel.loop, bytes_of_).peak();
   double most = 0;
+  for (const auto* arrays : {&kernel.scratch, &kernel.copies}) {
+    for (const KernelArray& array : *arrays) most = std::max(most, array.bytes(bytes_of_));
+  }
   for (const Computation* branch : kernel.branches)
     most = std::max(most, Liveness(*branch, bytes_of_).peak());
   return most;
@@ -149,7 +152,7 @@ void Liveness::find_intervals() {
       of_[array.value].push_back(static_cast<int>(intervals_.size()));
       intervals_.push_back({.value = array.value,
                             .type = array.type,
-                            .bytes = bytes_of_(array.type),
+                            .bytes = array.bytes(bytes_of_),
                             .kernel = order_[i],
                             .begin = place});
     }

@@ -81,6 +81,22 @@ func.func @main(%x: tensor<100x1024xf32>) -> tensor<100x1024xf32> {
   return %r#1 : tensor<100x1024xf32>
 })";
 
+// What a barrier holds back is not computed with the array that it reads, long before.
+TEST(Kernels, wait_for_barriers) {
+  const auto program = tpu_program(*parse(R"(
+func.func @main(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %z = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %held:2 = stablehlo.optimization_barrier %y, %z : tensor<256x256xf32>, tensor<256x256xf32>
+  %0 = stablehlo.multiply %held#0, %x : tensor<256x256xf32>
+  %1 = stablehlo.dot_general %0, %held#1, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %2 : tensor<256x256xf32>
+})"));
+  EXPECT_THAT(roots_of(*program),
+              ElementsAre("dot_general", "dot_general", "multiply", "dot_general", "dot_general"));
+}
+
 TEST(Kernels, of_a_loop_touch_their_slice_alone) {
   const auto program = tpu_program(*parse(kLoop));
   const std::vector<Kernel> kernels = make_kernels(program->entry());
@@ -89,8 +105,8 @@ TEST(Kernels, of_a_loop_touch_their_slice_alone) {
   ASSERT_NE(kernels[0].loop, nullptr);
   double bytes = 0;
   for (const Kernel& kernel : make_kernels(*kernels[0].loop)) {
-    for (const KernelArray& array : kernel.reads) bytes += array_bytes(array.type);
-    for (const KernelArray& array : kernel.writes) bytes += array_bytes(array.type);
+    for (const KernelArray& array : kernel.reads) bytes += array.bytes(array_bytes);
+    for (const KernelArray& array : kernel.writes) bytes += array.bytes(array_bytes);
   }
   EXPECT_GE(bytes, 2 * 1024 * 4);
   EXPECT_LE(bytes, 3 * 1024 * 4);
@@ -138,6 +154,62 @@ TEST(StepMemory, computes_again_what_does_not_fit) {
   const StepMemory less = step_memory(*program, array_bytes, {.limit = limit});
   EXPECT_FALSE(less.recomputed.empty());
   EXPECT_LE(less.total(), limit);
+}
+
+// The f32 logits of the gather are an array beside the bf16 ones.
+TEST(Kernels, make_what_a_gather_reads_from) {
+  const auto program = tpu_program(*parse(R"(
+func.func @main(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>, %i: tensor<1024x2xi32>) -> (tensor<1024xf32>, tensor<1024x1024xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1024x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1024x1024xbf16>) -> tensor<1024x1024xf32>
+  %2 = "stablehlo.gather"(%1, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>, indices_are_sorted = false} : (tensor<1024x1024xf32>, tensor<1024x2xi32>) -> tensor<1024xf32>
+  %3 = stablehlo.exponential %1 : tensor<1024x1024xf32>
+  return %2, %3 : tensor<1024xf32>, tensor<1024x1024xf32>
+})"));
+  double scratch = 0;
+  for (const Kernel& kernel : make_kernels(program->entry())) {
+    for (const KernelArray& array : kernel.scratch) scratch += array.bytes(array_bytes);
+  }
+  EXPECT_EQ(scratch, 4 * kMega);
+}
+
+// Batch and features: what stands for bytes here are the elements of the larger one.
+TEST(Kernels, tile_batch_and_features_of_convolutions) {
+  const auto program = tpu_program(*parse(R"(
+func.func @main(%x: tensor<16x32x32x8xf32>, %k: tensor<3x3x8x24xf32>) -> tensor<16x32x32x24xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<16x32x32x8xf32>, tensor<3x3x8x24xf32>) -> tensor<16x32x32x24xf32>
+  return %0 : tensor<16x32x32x24xf32>
+})"));
+  const std::vector<Kernel> kernels = make_kernels(program->entry());
+  ASSERT_EQ(kernels.size(), 1U);
+  const auto larger = [](const TensorType& type) {
+    return static_cast<double>(std::max(type.shape[0], type.shape[1]));
+  };
+  EXPECT_EQ(kernels[0].writes.at(0).bytes(larger), 32.0 * 32 * 24);
+  EXPECT_EQ(kernels[0].reads.at(0).bytes(larger), 32.0 * 32 * 16);
+}
+
+constexpr const char* kTable = R"(
+func.func @main(%t: tensor<ROWSx64xf32>, %i: tensor<4096x1xi32>) -> tensor<4096x64xf32> {
+  %0 = "stablehlo.gather"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>, indices_are_sorted = false} : (tensor<ROWSx64xf32>, tensor<4096x1xi32>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+})";
+
+double copies_of_table(const std::string& rows) {
+  std::string text = kTable;
+  for (size_t at = text.find("ROWS"); at != std::string::npos; at = text.find("ROWS"))
+    text.replace(at, 4, rows);
+  const auto program = tpu_program(*parse(text));
+  double copies = 0;
+  for (const Kernel& kernel : make_kernels(program->entry())) {
+    for (const KernelArray& array : kernel.copies) copies += array.bytes(array_bytes);
+  }
+  return copies;
+}
+
+TEST(Kernels, copy_narrow_tables_of_which_they_gather_many_rows) {
+  EXPECT_EQ(copies_of_table("100000"), 4.0 * 100000 * 128);
+  EXPECT_EQ(copies_of_table("10000000"), 0);
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 // calibrated on and tested against.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "systole/hlo/ir/module.h"
 #include "systole/profile/prediction/step_cost.h"
 
 namespace systole::profile {
@@ -27,15 +30,18 @@ struct DenseNet {
   bool is_measured() const { return steps_per_second.has_value() || out_of_memory; }
 };
 
-// Reads a table with one network a line. The first line names the columns, in any order:
-// hidden_layers, nodes, input, output, global_batch, and steps_per_second ("OOM" for networks that
-// did not fit, empty for unknown), which may be absent; other columns are ignored. Columns are
-// separated by tabs if the first line has any, else by commas. `file` is for errors:
-// INVALID_ARGUMENT, which name the line.
+// Reads a table with one network a line (measured_table.h). Columns: hidden_layers, nodes, input,
+// output, global_batch, and steps_per_second ("OOM" for networks that did not fit, empty for
+// unknown), which may be absent; other columns are ignored. `file` is for errors: INVALID_ARGUMENT,
+// which name the line.
 std::vector<DenseNet> read_dense_nets(std::string_view text, const std::string& file);
 
-// The work of one core of `cores`.
-StepCost cost_of(const DenseNet& net, int cores);
+// The program of a training step on one of `cores` cores: parameters are the examples, bf16[rows,
+// input], their labels, f32[rows, output], and for each weight and bias itself, its mean square and
+// its momentum, which results update in place.
+std::unique_ptr<hlo::Module> program_of(const DenseNet& net, int cores);
+// The work of that program on one of the system's cores.
+StepCost cost_of(const DenseNet& net, const TpuSystem& system);
 
 // Whether the network is of the half that TpuCalibration is fitted to, by a hash of its sizes.
 bool is_of_training_half(const DenseNet& net);
@@ -48,6 +54,9 @@ struct PredictionErrors {
   int memory_count = 0;  // networks of which it is known whether they fit
   int memory_right = 0;
 };
-PredictionErrors prediction_errors(const std::vector<DenseNet>& nets, const TpuSystem& system);
+// `predictions`: one for each net. `of_training_half`: which half is compared.
+PredictionErrors prediction_errors(std::span<const DenseNet> nets,
+                                   std::span<const StepPrediction> predictions,
+                                   bool of_training_half);
 
 }  // namespace systole::profile

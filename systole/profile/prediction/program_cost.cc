@@ -1,6 +1,8 @@
 #include "systole/profile/prediction/program_cost.h"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_set>
 
 #include "systole/hlo/analysis/counted_loop.h"
 #include "systole/hlo/passes/fusion.h"
@@ -16,6 +18,7 @@ namespace {
 
 using hlo::Instruction;
 using hlo::Opcode;
+using hlo::Value;
 
 // Operations of the vector unit for one element.
 constexpr double kTranscendentalOps = 16;
@@ -36,35 +39,80 @@ std::string name_of(const Instruction& x) {
   return source.empty() ? name : name + ", " + source;
 }
 
-OpCost kernel_cost(const hlo::Kernel& kernel) {
+using Values = std::unordered_set<Value, hlo::ValueHash>;
+
+// Results that are written over parameters.
+Values updated_parameters(const hlo::Module& program) {
+  Values updated;
+  const auto results = program.entry().results();
+  for (const hlo::Module::Alias& alias : program.aliases) {
+    if (alias.result < static_cast<int>(results.size()))
+      updated.insert(results[static_cast<size_t>(alias.result)]);
+  }
+  return updated;
+}
+
+// x^T y, of examples along both.
+bool is_gradient_of_weights(const Instruction& x) {
+  if (!x.is(Opcode::dot_general)) return false;
+  const auto& attrs = x.attrs<hlo::DotAttrs>();
+  const Dims first = {0};
+  return attrs.lhs_contracting_dimensions == first && attrs.rhs_contracting_dimensions == first;
+}
+
+OpCost kernel_cost(const hlo::Kernel& kernel, const Values& updated) {
   OpCost cost = op_cost(*kernel.root, kernel.cost);
   cost.name = name_of(*kernel.root);
   cost.only_writes = kernel.reads.empty();
-  for (const auto* arrays : {&kernel.reads, &kernel.writes}) {
+  for (const auto* arrays : {&kernel.reads, &kernel.writes, &kernel.scratch}) {
     for (const hlo::KernelArray& array : *arrays) {
-      cost.arrays.push_back(runtime::tile_bytes(array.type));
+      cost.arrays.push_back(array.bytes(runtime::tile_bytes));
       cost.memory_bytes += cost.arrays.back();
       cost.array_bytes += hlo::array_bytes(array.type);
     }
   }
+  for (const hlo::KernelArray& array : kernel.copies)
+    cost.copied_bytes += array.bytes(runtime::tile_bytes);
+  if (!is_gradient_of_weights(*kernel.root)) return cost;
+  for (const hlo::KernelArray& array : kernel.writes) {
+    if (updated.contains(array.value)) cost.updated.push_back(array.bytes(runtime::tile_bytes));
+  }
   return cost;
+}
+
+// The bytes that a gather, scatter or exchange brings to a core or takes from it.
+double link_bytes(const Instruction& x) {
+  double in = 0;
+  double out = 0;
+  for (const Value& operand : x.operands()) in += hlo::array_bytes(operand.type());
+  for (const TensorType& type : x.results()) out += hlo::array_bytes(type);
+  if (x.is(Opcode::all_gather) || x.is(Opcode::reduce_scatter)) return std::abs(out - in);
+  return std::max(in, out);
+}
+
+bool is_exchange(const Instruction& x) {
+  return x.is(Opcode::all_gather) || x.is(Opcode::reduce_scatter) || x.is(Opcode::all_to_all) ||
+         x.is(Opcode::collective_permute) || x.is(Opcode::collective_broadcast);
 }
 
 // Adds the kernels of a computation that runs `times`.
 void add_kernels(const hlo::Computation& computation, double times,
-                 std::span<const Instruction* const> recomputed, StepCost& step) {
+                 std::span<const Instruction* const> recomputed, const Values& updated,
+                 StepCost& step) {
   for (const hlo::Kernel& kernel : hlo::make_kernels(computation)) {
     if (kernel.loop != nullptr) {
-      add_kernels(*kernel.loop, times * static_cast<double>(kernel.trips), {}, step);
+      add_kernels(*kernel.loop, times * static_cast<double>(kernel.trips), {}, updated, step);
     } else if (!kernel.branches.empty()) {
-      add_kernels(*kernel.branches[0], times, {}, step);
+      add_kernels(*kernel.branches[0], times, {}, updated, step);
     } else if (kernel.root->is(Opcode::all_reduce)) {
       for (const TensorType& type : kernel.root->results()) {
         step.all_reduce_bytes += times * hlo::array_bytes(type);
         step.all_reduces += times;
       }
+    } else if (is_exchange(*kernel.root)) {
+      step.link_bytes += times * link_bytes(*kernel.root);
     } else {
-      OpCost cost = kernel_cost(kernel);
+      OpCost cost = kernel_cost(kernel, updated);
       cost.times = times * static_cast<double>(1 + std::ranges::count(recomputed, kernel.root));
       step.ops.push_back(std::move(cost));
     }
@@ -85,7 +133,7 @@ void add_instructions(const hlo::Computation& computation, double times, StepCos
       add_instructions(x->region(1), times * static_cast<double>(trips.value_or(1)), step);
     } else if (x->is(Opcode::if_) || x->is(Opcode::case_)) {
       add_instructions(x->region(0), times, step);
-    } else if (!x->is(Opcode::all_reduce)) {
+    } else if (!x->is(Opcode::all_reduce) && !is_exchange(*x)) {
       OpCost cost = op_cost(*x, hlo::cost_of(*x));
       cost.name = name_of(*x);
       cost.array_bytes = hlo::cost_of(*x).bytes();
@@ -99,7 +147,7 @@ void add_instructions(const hlo::Computation& computation, double times, StepCos
 
 StepCost cost_of(const hlo::Module& program, std::span<const Instruction* const> recomputed) {
   StepCost step;
-  add_kernels(program.entry(), 1, recomputed, step);
+  add_kernels(program.entry(), 1, recomputed, updated_parameters(program), step);
   return step;
 }
 

@@ -15,10 +15,17 @@ int64_t blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // Returns what the memory beside the chip gives and takes.
 double bytes_off_chip(const OpCost& cost, const TpuCalibration& calibration) {
-  double bytes = cost.memory_bytes;
+  double bytes = cost.memory_bytes + (calibration.copies_tables ? cost.copied_bytes : 0);
   for (const double array : cost.arrays) {
     if (array < calibration.kept_on_chip) bytes -= array;
   }
+  return bytes;
+}
+
+// What is read and written to turn the old values, and again to turn the new ones back.
+double turned_bytes(const OpCost& cost, const TpuCalibration& calibration) {
+  double bytes = 0;
+  for (const double array : cost.updated) bytes += array < calibration.kept_on_chip ? 0 : 4 * array;
   return bytes;
 }
 
@@ -31,6 +38,9 @@ PredictedOp time_of(const OpCost& cost, const runtime::TpuGeneration& core,
   double memory = bytes / (core.hbm_bytes_per_second * calibration.memory_share);
   if (cost.only_writes && calibration.fill_bytes_per_cycle > 0)
     memory = std::max(memory, bytes / (calibration.fill_bytes_per_cycle * core.clock_hz));
+  if (calibration.turned_bytes_per_cycle > 0)
+    memory +=
+        turned_bytes(cost, calibration) / (calibration.turned_bytes_per_cycle * core.clock_hz);
   PredictedOp time{.cost = cost, .seconds = std::max({matrix, vector, memory})};
   time.limit = time.seconds * core.clock_hz < calibration.op_cycles ? "overhead"
                : time.seconds == matrix                             ? "matrix unit"
@@ -49,7 +59,8 @@ double product_cycles(int64_t m, int64_t k, int64_t n, int64_t matrix_size) {
 }
 
 double OpCost::matrix_cycles(int64_t matrix_size) const {
-  if (!product || product->rows == 0) return 0;
+  if (!product) return flops / (2.0 * static_cast<double>(matrix_size * matrix_size));
+  if (product->rows == 0) return 0;
   const auto& [count, m, k, n, dilation] = *product;
   double cycles = product_cycles(m, k, n, matrix_size);
   if (!is_convolution) cycles = std::min(cycles, product_cycles(n, k, m, matrix_size));
@@ -72,8 +83,9 @@ StepPrediction predict_ops(const StepCost& step,
   return p;
 }
 
-void StepPrediction::add_up(double peak_flops) {
-  device_seconds = compute_seconds + all_reduce_seconds + overhead_seconds;
+void StepPrediction::add_up(double peak_flops, bool overlap) {
+  const double kernels = compute_seconds + overhead_seconds;
+  device_seconds = overlap ? std::max(kernels, all_reduce_seconds) : kernels + all_reduce_seconds;
   step_seconds = std::max(device_seconds, infeed_seconds);
   std::map<std::string, double> seconds_by_limit;
   double flops = 0;
@@ -82,7 +94,7 @@ void StepPrediction::add_up(double peak_flops) {
     flops += op.cost.flops * op.cost.times;
   }
   seconds_by_limit["overhead"] += overhead_seconds;
-  seconds_by_limit["all-reduce"] = all_reduce_seconds;
+  if (!overlap || all_reduce_seconds > kernels) seconds_by_limit["all-reduce"] = all_reduce_seconds;
   matrix_share = flops / step_seconds / peak_flops;
   limit = infeed_seconds > device_seconds
               ? "infeed"
@@ -98,14 +110,14 @@ StepPrediction predict(const StepCost& step, const TpuSystem& system) {
   StepPrediction p = predict_ops(
       step, [&](const OpCost& cost) { return time_of(cost, core, calibration); },
       calibration.op_cycles / core.clock_hz, calibration.step_seconds);
-  p.all_reduce_seconds =
-      step.all_reduce_bytes * 2 * (cores - 1) / cores / calibration.all_reduce_bytes_per_second +
-      step.all_reduces * calibration.all_reduce_seconds;
+  const double moved = step.all_reduce_bytes * 2 * (cores - 1) / cores + step.link_bytes;
+  p.all_reduce_seconds = moved / calibration.all_reduce_bytes_per_second +
+                         step.all_reduces * calibration.all_reduce_seconds;
   const double cores_of_host = cores / system.hosts();
   p.infeed_seconds = calibration.infeed_seconds +
                      step.infeed_bytes * cores_of_host / calibration.infeed_bytes_per_second;
   p.memory_limit = static_cast<double>(core.memory_bytes);
-  p.add_up(core.peak_flops());
+  p.add_up(core.peak_flops(), calibration.sums_overlap);
   return p;
 }
 

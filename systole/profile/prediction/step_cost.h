@@ -23,9 +23,12 @@ struct OpCost {
   double array_bytes = 0;                   // the same without padding
   std::vector<double> arrays = {};          // of memory_bytes, each array's; none: not known
   bool only_writes = false;                 // reads no array
+  double copied_bytes = 0;                  // of tables that lie across
+  std::vector<double> updated = {};         // parameters that a gradient's product updates
   double times = 1;                         // executions in a step
 
-  // Cycles of one matrix unit that holds matrix_size^2 numbers, at its peak.
+  // Cycles of one matrix unit that holds matrix_size^2 numbers, at its peak. Without a product,
+  // those of `flops`.
   double matrix_cycles(int64_t matrix_size) const;
 };
 
@@ -34,6 +37,7 @@ struct StepCost {
   std::vector<OpCost> ops;
   double all_reduce_bytes = 0;  // what the core gives to sums over all cores
   double all_reduces = 0;       // such sums: arrays
+  double link_bytes = 0;        // that the core gets or gives in gathers and scatters
   double infeed_bytes = 0;      // of the core's part of the batch
   double resident_bytes = 0;    // memory of the core; 0: unknown
 };
@@ -45,12 +49,13 @@ struct PredictedOp {
 };
 
 // Where the time of a step goes, in seconds. Transfers from the host overlap with the work of the
-// device; all else is one after another:
+// device; so do, since v4, transfers between cores with kernels. All else is one after another:
 //   step_seconds = max(infeed_seconds, device_seconds)
-//   device_seconds = compute_seconds + all_reduce_seconds + overhead_seconds
+//   device_seconds = compute_seconds + overhead_seconds + all_reduce_seconds, since v4
+//                    max(compute_seconds + overhead_seconds, all_reduce_seconds)
 struct StepPrediction {
   double compute_seconds = 0;
-  double all_reduce_seconds = 0;
+  double all_reduce_seconds = 0;  // of sums, gathers and scatters over cores
   double overhead_seconds = 0;
   double infeed_seconds = 0;
   double device_seconds = 0;
@@ -63,8 +68,8 @@ struct StepPrediction {
   std::vector<PredictedOp> ops;  // in program order
 
   // Computes device_seconds, step_seconds, matrix_share and limit from the other fields.
-  // `peak_flops` is that of `unit`, in FLOP/s.
-  void add_up(double peak_flops);
+  // `peak_flops` is that of `unit`, in FLOP/s. `overlap`: of transfers between cores and kernels.
+  void add_up(double peak_flops, bool overlap = false);
   bool fits() const { return memory_bytes <= memory_limit; }
   // The `count` operations that take the most time. Pointers into `ops`.
   std::vector<const PredictedOp*> longest_ops(size_t count) const;
@@ -84,7 +89,8 @@ StepPrediction predict_ops(const StepCost& step,
 //   matrix_cycles / (clock * matrix_units * matrix_share),
 //   vector_ops / vector_ops_per_second,
 //   memory_bytes / (hbm_bytes_per_second * memory_share), of arrays that are not kept on the chip,
-// and op_cycles more. A sum over n cores moves 2 (n - 1) / n of its bytes.
+// and op_cycles more. A sum over n cores moves 2 (n - 1) / n of its bytes, a gather or scatter what
+// a core has not before.
 StepPrediction predict(const StepCost& step, const TpuSystem& system);
 
 // Cycles of one matrix unit for a product [m, k] x [k, n]: 8 rows of the first operand pass through

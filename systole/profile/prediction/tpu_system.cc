@@ -40,12 +40,15 @@ TpuCalibration calibration_of(const runtime::TpuGeneration& generation) {
   calibration.kept_on_chip = static_cast<double>(runtime::core_memory(generation).on_chip) / 4;
   calibration.fill_bytes_per_cycle = 190;
   calibration.op_cycles = 1800;
+  calibration.copies_tables = false;
+  if (generation.name == "v6e") calibration.turned_bytes_per_cycle = 420;
   calibration.step_seconds = 0;
   calibration.infeed_seconds = 0;
   calibration.infeed_bytes_per_second = std::numeric_limits<double>::infinity();
   calibration.all_reduce_bytes_per_second =
       generation.ici_bytes_per_second / generation.devices_per_chip;
   calibration.all_reduce_seconds = 0;
+  calibration.sums_overlap = true;
   return calibration;
 }
 

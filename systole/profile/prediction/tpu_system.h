@@ -37,20 +37,25 @@ std::vector<std::string_view> examples_of_tpu_systems();
 // generations. The others are fitted to the training half of the measured networks (dense_net.h),
 // of v2.
 struct TpuCalibration {
-  double matrix_share = 0.93;        // of the peak of the matrix units
-  double memory_share = 0.80;        // of the bandwidth of the memory
-  double op_cycles = 500;            // from the end of one kernel to the start of the next
-  double kept_on_chip = 0;           // bytes: smaller arrays stay there, or come while others work
-  double fill_bytes_per_cycle = 0;   // of a kernel that reads nothing; 0: as of others
-  double step_seconds = 385e-6;      // of a step in a loop on the device, without its ops
-  double infeed_seconds = 2.317e-3;  // of a step's transfer from the host without its bytes
-  double infeed_bytes_per_second = 2.91e9;      // of a host
+  double matrix_share = 0.93;       // of the peak of the matrix units
+  double memory_share = 0.80;       // of the bandwidth of the memory
+  double op_cycles = 500;           // from the end of one kernel to the start of the next
+  double kept_on_chip = 0;          // bytes: smaller arrays stay there, or come while others work
+  double fill_bytes_per_cycle = 0;  // of a kernel that reads nothing; 0: as of others
+  // Bytes a cycle of weights that are turned for the product that updates them; 0: they are not.
+  double turned_bytes_per_cycle = 0;
+  bool copies_tables = true;                // whose rows lie across, to gather or scatter them
+  double step_seconds = 385e-6;             // of a step in a loop on the device, without its ops
+  double infeed_seconds = 2.317e-3;         // of a step's transfer from the host without its bytes
+  double infeed_bytes_per_second = 2.91e9;  // of a host
   double all_reduce_bytes_per_second = 29.2e9;  // of a core, in and out together
   double all_reduce_seconds = 13.75e-6;         // of one sum without its bytes
+  bool sums_overlap = false;                    // with kernels
 };
 
 // v3 takes what was measured of v2. Of later generations nobody measured the hosts: they have none
-// of the times of a transfer or a step, and their links carry sums at their rate.
+// of the times of a transfer or a step, and their links carry sums at their rate, while kernels
+// run.
 TpuCalibration calibration_of(const runtime::TpuGeneration& generation);
 
 }  // namespace systole::profile

@@ -1,12 +1,21 @@
 #include "systole/session/device/feeds.h"
 
-#include <algorithm>
-
 namespace systole {
 
-const Tensor* FeedValues::find(Output key) const {
-  const auto it = std::ranges::find(keys, key);
-  return it == keys.end() ? nullptr : values[it - keys.begin()];
+std::vector<Output> outputs_among(std::span<const FetchKey> fetches) {
+  std::vector<Output> outputs;
+  for (const FetchKey& fetch : fetches) {
+    if (!fetch.is_operation()) outputs.emplace_back(fetch.node, fetch.index);
+  }
+  return outputs;
+}
+
+std::vector<Node*> targets_among(std::span<const FetchKey> fetches) {
+  std::vector<Node*> targets;
+  for (const FetchKey& fetch : fetches) {
+    if (fetch.is_operation()) targets.push_back(fetch.node);
+  }
+  return targets;
 }
 
 }  // namespace systole

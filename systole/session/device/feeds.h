@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "systole/base/tensor.h"
 #include "systole/graph/core/graph.h"
@@ -15,6 +16,11 @@ struct FetchKey {
   bool is_operation() const { return index < 0; }
   friend bool operator==(const FetchKey&, const FetchKey&) = default;
 };
+
+// Returns those that are tensors, in their order.
+std::vector<Output> outputs_among(std::span<const FetchKey> fetches);
+// Returns the nodes of those that are operations, in their order.
+std::vector<Node*> targets_among(std::span<const FetchKey> fetches);
 
 // Feeds of one run, borrowed: `values[i]` is the value of `keys[i]`.
 struct FeedValues {

@@ -181,6 +181,7 @@ void build_tables() {
   table.size();
   index_to_string_table_from_tensor(Tensor::of<std::string>({2}, {"a", "b"})).lookup(numbers);
   tables_initializer();
+  crossed_buckets({words, words}, 7);
 }
 
 void build_files_and_images() {
@@ -190,6 +191,8 @@ void build_files_and_images() {
   image::decode_image(bytes, {.channels = 3});
   image::encode_png(image::decode_png(bytes, {.channels = 1}));
   image::encode_jpeg(image::decode_jpeg(bytes), {.quality = 80});
+  image::extract_jpeg_shape(bytes);
+  image::decode_and_crop_jpeg(bytes, Tensor::of<int32_t>({4}, {0, 1, 2, 3}), {.channels = 3});
 }
 
 void build_summaries() {

@@ -81,6 +81,22 @@ TEST(ImageCodecs, DecodedImagesAreResized) {
   }
 }
 
+TEST(ImageCodecs, ShapesAndPartsOfFiles) {
+  for (const int64_t channels : {1, 3}) {
+    const Tensor jpeg = Tensor::scalar<std::string>(encode_jpeg(picture(5, 7, channels)));
+    const Tensor shape = run(jpeg, [](const Output& x) { return image::extract_jpeg_shape(x); });
+    EXPECT_TRUE(shape.identical(Tensor::of<int32_t>({3}, {5, 7, static_cast<int32_t>(channels)})));
+  }
+  const Tensor jpeg = Tensor::scalar<std::string>(encode_jpeg(picture(16, 24, 3)));
+  const Tensor window = Tensor::of<int32_t>({4}, {3, 5, 6, 7});
+  const Tensor part =
+      run(jpeg, [&](const Output& x) { return image::decode_and_crop_jpeg(x, window); });
+  const Tensor expected = run(jpeg, [](const Output& x) {
+    return image::crop_to_bounding_box(image::decode_jpeg(x), 3, 5, 6, 7);
+  });
+  EXPECT_TRUE(part.identical(expected));
+}
+
 TEST(ImageCodecs, BadFilesAndOptions) {
   const auto error = [](const Tensor& input, const std::function<Output(const Output&)>& fn) {
     try {
@@ -94,6 +110,8 @@ TEST(ImageCodecs, BadFilesAndOptions) {
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_jpeg(x); }),
               ::testing::AllOf(HasSubstr("INVALID_ARGUMENT: DecodeJpeg: "),
                                HasSubstr("image_codecs_test.cc")));
+  EXPECT_THAT(error(text, [](const Output& x) { return image::extract_jpeg_shape(x); }),
+              HasSubstr("INVALID_ARGUMENT: ExtractJpegShape: "));
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_png(x); }),
               HasSubstr("INVALID_ARGUMENT: DecodePng: "));
   EXPECT_THAT(error(text, [](const Output& x) { return image::decode_image(x); }),

@@ -91,6 +91,26 @@ TEST_F(LookupTest, WordsOfATensor) {
   EXPECT_EQ(got[2].item<int64_t>(), 2);  // as TensorFlow's documentation has it
 }
 
+// What sparse_cross_hashed of TensorFlow 1.15 gives for the same columns.
+TEST_F(LookupTest, CrossedColumns) {
+  const HostFunction f = HostFunction::trace(
+      Nest<TensorType>::tuple({TensorType{DType::string, {2}}, TensorType{DType::s64, {2}}}),
+      [&](const Nest<Output>& x) {
+        const Output word = x[0].leaf();
+        const Output number = x[1].leaf();
+        return Nest<Output>::tuple({crossed_buckets({number, word}, 1000),
+                                    crossed_buckets({word, word}, 7, {.hash_key = 12})});
+      });
+  const auto got = f(std::vector{strings({"red", "green"}), Tensor::of<int64_t>({2}, {3, -1})});
+  EXPECT_TRUE(got[0].identical(Tensor::of<int64_t>({2}, {9, 176}))) << got[0].to_string();
+  EXPECT_TRUE(got[1].identical(Tensor::of<int64_t>({2}, {6, 6}))) << got[1].to_string();
+  const Output x = placeholder(DType::f32, {2});
+  EXPECT_THAT(error_of([&] { crossed_buckets({x}, 3); }),
+              HasSubstr("columns, got f32[2], expected strings or s64"));
+  EXPECT_THAT(error_of([&] { crossed_buckets({constant(Tensor("x"))}, 0); }),
+              HasSubstr("num_buckets, got 0, expected at least 1"));
+}
+
 TEST_F(LookupTest, BadTables) {
   Session session("", {.graph = &graph_});
   const Output key = constant(Tensor("x"));

@@ -154,9 +154,30 @@ void nearest(const Tensor& images, const ResizeAxes& axes, Tensor& out) {
   }
 }
 
-}  // namespace
+// An image [height, row / channels, channels], along the height first.
+void bicubic(const float* image, int64_t row, int64_t channels,
+             const std::vector<BicubicPoint>& rows, const std::vector<BicubicPoint>& columns,
+             float* out) {
+  std::vector<float> mixed(static_cast<size_t>(row));
+  for (const BicubicPoint& y : rows) {
+    const float* const source[] = {image + y.at[0] * row, image + y.at[1] * row,
+                                   image + y.at[2] * row, image + y.at[3] * row};
+    for (int64_t i = 0; i < row; ++i) {
+      mixed[i] = y.weight[0] * source[0][i] + y.weight[1] * source[1][i] +
+                 y.weight[2] * source[2][i] + y.weight[3] * source[3][i];
+    }
+    for (const BicubicPoint& x : columns) {
+      for (int64_t c = 0; c < channels; ++c) {
+        float sum = 0;
+        for (size_t k = 0; k < 4; ++k) sum += x.weight[k] * mixed[x.at[k] * channels + c];
+        *out++ = sum;
+      }
+    }
+  }
+}
 
-Tensor resize_images(KernelContext& context, ResizeAxisFn axis) {
+// [height, width] that a resize op is asked for. Errors: INVALID_ARGUMENT.
+std::span<const int32_t> checked_size(KernelContext& context) {
   const Tensor& images = context.input(0);
   if (images.dim(1) == 0 || images.dim(2) == 0) {
     throw invalid_argument("images, got {}, expected height and width above 0", images.type());
@@ -165,6 +186,31 @@ Tensor resize_images(KernelContext& context, ResizeAxisFn axis) {
   if (size[0] < 1 || size[1] < 1) {
     throw invalid_argument("size, got [{},{}], expected sizes above 0", size[0], size[1]);
   }
+  return size;
+}
+
+}  // namespace
+
+Tensor resize_images_bicubic(KernelContext& context) {
+  const std::span<const int32_t> size = checked_size(context);
+  const Tensor images = context.input(0).cast(DType::f32);
+  const bool align = context.attr<bool>("align_corners");
+  const bool half = context.attr<bool>("half_pixel_centers");
+  const auto rows = bicubic_axis(images.dim(1), size[0], align, half);
+  const auto columns = bicubic_axis(images.dim(2), size[1], align, half);
+  const int64_t channels = images.dim(3);
+  const int64_t row = images.dim(2) * channels;
+  Tensor out(DType::f32, {images.dim(0), size[0], size[1], channels});
+  for (int64_t i = 0; i < images.dim(0); ++i) {
+    bicubic(images.data<float>().data() + i * images.dim(1) * row, row, channels, rows, columns,
+            out.data<float>().data() + i * size[0] * size[1] * channels);
+  }
+  return out;
+}
+
+Tensor resize_images(KernelContext& context, ResizeAxisFn axis) {
+  const std::span<const int32_t> size = checked_size(context);
+  const Tensor& images = context.input(0);
   const bool align = context.attr<bool>("align_corners");
   const bool half = context.attr<bool>("half_pixel_centers");
   const ResizeAxes axes{.rows = axis(images.dim(1), size[0], align, half),

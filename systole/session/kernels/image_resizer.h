@@ -10,5 +10,7 @@ namespace systole {
 // is f32 for interpolation, the dtype of the images where the axes only select pixels. Errors:
 // INVALID_ARGUMENT for images without pixels.
 Tensor resize_images(KernelContext& context, ResizeAxisFn axis);
+// The same for ResizeBicubic.
+Tensor resize_images_bicubic(KernelContext& context);
 
 }  // namespace systole

@@ -66,7 +66,8 @@ TEST(ImageResizer, GivesWhatCompiledProgramsGive) {
       {DType::u8, {4, 1, 3}, {3, 2}},
   };
   for (const Resize resize :
-       {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor)}) {
+       {Resize(image::resize_bilinear), Resize(image::resize_nearest_neighbor),
+        Resize(image::resize_bicubic)}) {
     for (size_t i = 0; i < cases.size(); ++i) {
       const Tensor got = resized(resize, cases[i], false);
       const Tensor expected = resized(resize, cases[i], true);
