@@ -19,6 +19,7 @@
 #include "systole/keras/fit/callbacks.h"
 #include "systole/keras/fit/interruption.h"
 #include "systole/keras/layers/advanced_activations.h"
+#include "systole/keras/layers/attention.h"
 #include "systole/keras/layers/convolution.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/lambda.h"

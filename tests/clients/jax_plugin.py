@@ -17,7 +17,6 @@ if __name__ == "__main__":
     os.environ["PYTHONPATH"] = str(ROOT / "python")  # of the processes that tests start
     import pytest
 
+    tests = ROOT / "python/tests"
     # Those of TensorFlow 1 are python_tests.py's.
-    sys.exit(
-        pytest.main(["-q", "-p", "no:cacheprovider", "--ignore-glob=*/test_tensorflow_*", str(ROOT / "python/tests")])
-    )
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", f"--ignore-glob={tests}/test_tensorflow_*", str(tests)]))

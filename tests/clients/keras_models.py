@@ -158,6 +158,29 @@ def layer_normalization(k):
 
 
 @model
+def attention(k):
+    x = k.Input((6, 4))
+    y = k.layers.Attention(use_scale=True)([x, x], use_causal_mask=True)
+    y = k.layers.Attention(score_mode="concat")([y, x, y])
+    m = k.Model(x, k.layers.Dense(2)(y))
+    m.compile("adam", loss="mse")
+    return m, [numbers(8, 6, 4)], [numbers(8, 6, 2)]
+
+
+@model
+def multi_head_attention(k):
+    x = k.Input((6, 4))
+    seen = k.Input((6, 6))
+    y = k.layers.MultiHeadAttention(2, 3)(x, x, use_causal_mask=True)
+    y, scores = k.layers.MultiHeadAttention(2, 3, value_dim=5, use_bias=False, output_shape=7)(
+        y, x, key=y, attention_mask=seen, return_attention_scores=True)
+    m = k.Model([x, seen], [k.layers.Dense(2)(y), k.layers.Flatten()(scores)])
+    m.compile("adam", loss="mse")
+    mask = (numbers(8, 6, 6) > -0.5).astype("float32")
+    return m, [numbers(8, 6, 4), mask], [numbers(8, 6, 2), numbers(8, 72)]
+
+
+@model
 def cnn(k):
     return sequential(k, (8, 8, 3), k.layers.Conv2D(4, 3, padding="same", activation="relu"), k.layers.BatchNormalization(),
                       k.layers.MaxPooling2D(), k.layers.Conv2D(4, (2, 2), strides=2), k.layers.AveragePooling2D(2),

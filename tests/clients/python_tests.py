@@ -2,7 +2,7 @@
 
 usage: python_tests.py [FILE...]        of python/tests, by default all of TensorFlow's. Exit status: pytest's, or 77
 where the build made no module. Where the client keras2 is installed, its TensorFlow 2.15 is the oracle
-(SYSTOLE_TENSORFLOW_PYTHON).
+(SYSTOLE_TENSORFLOW_PYTHON): of a sample where files are named.
        python_tests.py --table PAGE     runs all, and writes the page about the names of TensorFlow before
 """
 
@@ -31,6 +31,8 @@ def main(words: list[str]) -> int:
     if words[:1] == ["--table"]:
         subprocess.run([sys.executable, str(TESTS / "api/compare.py"), *words], check=True)
         words = words[2:]
+    elif words:
+        os.environ["SYSTOLE_ORACLE_SAMPLE"] = "1"
     import pytest
 
     files = [str(TESTS / name) for name in words] or sorted(map(str, TESTS.glob("test_tensorflow_*.py")))

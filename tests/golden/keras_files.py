@@ -50,7 +50,23 @@ def recurrent() -> tuple[Any, np.ndarray, np.ndarray]:
     return model, (np.arange(20) % 9).astype(np.float32).reshape(4, 5), np.array([[0], [1], [1], [0]], np.float32)
 
 
-MODELS = {"dense": dense, "convolution": convolution, "recurrent": recurrent}
+def attention() -> tuple[Any, np.ndarray, np.ndarray]:
+    words = keras.Input((5,), name="words")
+    x = layers.Embedding(9, 4, mask_zero=True, name="embedding")(words)
+    y = layers.MultiHeadAttention(2, 3, name="causal")(x, x, use_causal_mask=True)
+    z = layers.Attention(use_scale=True, name="attention")([y, x])
+    heads = layers.MultiHeadAttention(2, 3, value_dim=2, use_bias=False, output_shape=3, name="heads")
+    z, _ = heads(z, y, key=x, return_attention_scores=True)
+    z = layers.GlobalAveragePooling1D(name="mean")(z)
+    model = keras.Model(words, layers.Dense(1, activation="sigmoid", name="out")(z), name="attention")
+    # Not Adam: the gradient of the keys' bias is 0 but for rounding.
+    model.compile(keras.optimizers.SGD(0.05, momentum=0.9), "binary_crossentropy")
+    ids = (np.arange(20) % 9).astype(np.float32).reshape(4, 5)
+    ids[1, 3:] = 0
+    return model, ids, np.array([[0], [1], [1], [0]], np.float32)
+
+
+MODELS = {"attention": attention, "dense": dense, "convolution": convolution, "recurrent": recurrent}
 
 
 def make_models(folder: pathlib.Path, suffixes: list[str]) -> None:

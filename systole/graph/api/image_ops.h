@@ -28,6 +28,14 @@ struct DecodeJpegOptions {
 // as by TensorFlow, and a JPEG file's by decode_png with u8.
 Output decode_jpeg(const Input& contents, const DecodeJpegOptions& options = {});
 
+// s32[height, width, channels] of a JPEG file's bytes, of which only the header is read.
+// (tf.image.extract_jpeg_shape)
+Output extract_jpeg_shape(const Input& contents, const NameOptions& options = {});
+// A part of it: crop_window is s32[top, left, height, width] within the image.
+// (tf.image.decode_and_crop_jpeg)
+Output decode_and_crop_jpeg(const Input& contents, const Input& crop_window,
+                            const DecodeJpegOptions& options = {});
+
 struct DecodePngOptions {
   int64_t channels = 0;     // 1: gray, 2: and alpha, 3: RGB, 4: and alpha, 0: as in the file
   DType dtype = DType::u8;  // or u16
@@ -74,8 +82,11 @@ Output resize_bilinear(const Input& images, Size size, const ResizeOptions& opti
 // The nearest pixel, in the images' dtype. (tf.image.resize_nearest_neighbor)
 Output resize_nearest_neighbor(const Input& images, Size size, const ResizeOptions& options = {});
 
-enum class ResizeMethod : uint8_t { bilinear, nearest_neighbor };
-// One or the other of the two, whose errors it has. (tf.image.resize_images)
+// Each pixel from the sixteen around it, in f32. (tf.image.resize_bicubic)
+Output resize_bicubic(const Input& images, Size size, const ResizeOptions& options = {});
+
+enum class ResizeMethod : uint8_t { bilinear, nearest_neighbor, bicubic };
+// One of the three, whose errors it has. (tf.image.resize_images)
 Output resize_images(const Input& images, Size size, ResizeMethod method = ResizeMethod::bilinear,
                      const ResizeOptions& options = {});
 
@@ -99,6 +110,43 @@ struct RandomOptions {
 };
 // A part of `size`, at a place drawn anew in each run; for values of any rank. (tf.random_crop)
 Output random_crop(const Input& value, const Shape& size, const RandomOptions& options = {});
+
+struct DistortedBoxOptions {
+  std::optional<int64_t> seed = std::nullopt;
+  double min_object_covered = 0.1;  // of one of the boxes at least
+  double min_aspect_ratio = 0.75;   // width by height
+  double max_aspect_ratio = 1.33;
+  double min_area = 0.05;  // of the image's
+  double max_area = 1;
+  int64_t max_attempts = 100;
+  bool use_image_if_no_bounding_boxes = false;
+  std::string name = {};
+};
+struct DistortedBox {
+  Output begin;   // s32[3]: top, left, 0
+  Output size;    // s32[3]: height, width, -1
+  Output bboxes;  // f32[1,1,4]: top, left, bottom, right as fractions
+};
+// A random part of an image of s32[height, width, channels]; all of it when no attempt fits.
+// Boxes are fractions f32[1,n,4]: top, left, bottom, right.
+// (tf.image.sample_distorted_bounding_box)
+DistortedBox sample_distorted_bounding_box(const Input& image_size, const Input& bounding_boxes,
+                                           const DistortedBoxOptions& options = {});
+// The edges of boxes f32[batch,n,4] in images [batch, height, width, 1, 3 or 4] of floats, in ten
+// colours in turn. (tf.image.draw_bounding_boxes)
+Output draw_bounding_boxes(const Input& images, const Input& boxes,
+                           const NameOptions& options = {});
+
+struct CropAndResizeOptions {
+  ResizeMethod method = ResizeMethod::bilinear;  // or nearest_neighbor
+  double extrapolation_value = 0;                // outside of the image
+  std::string name = {};
+};
+// Parts of images [batch, height, width, channels], each of one size: boxes f32[n,4] are top, left,
+// bottom and right as fractions, box_indices integers [n] the numbers of their images.
+// -> f32[n, size, channels]. (tf.image.crop_and_resize)
+Output crop_and_resize(const Input& images, const Input& boxes, const Input& box_indices, Size size,
+                       const CropAndResizeOptions& options = {});
 
 // -- Mirrors.
 
@@ -128,6 +176,18 @@ Output random_brightness(const Input& image, double max_delta, const RandomOptio
 // With a factor in [lower, upper).
 Output random_contrast(const Input& image, double lower, double upper,
                        const RandomOptions& options = {});
+// [.., 3] of fractions: hue, saturation and value, each in [0, 1], and back. (tf.image.rgb_to_hsv,
+// tf.image.hsv_to_rgb)
+Output rgb_to_hsv(const Input& images, const NameOptions& options = {});
+Output hsv_to_rgb(const Input& images, const NameOptions& options = {});
+// The hue turned by `delta` of a full turn. (tf.image.adjust_hue)
+Output adjust_hue(const Input& image, const Input& delta);
+// The saturation times a factor, at most 1. (tf.image.adjust_saturation)
+Output adjust_saturation(const Input& image, const Input& saturation_factor);
+// With a delta in [-max_delta, max_delta), max_delta in [0, 0.5]; with a factor in [lower, upper).
+Output random_hue(const Input& image, double max_delta, const RandomOptions& options = {});
+Output random_saturation(const Input& image, double lower, double upper,
+                         const RandomOptions& options = {});
 // Zero mean and unit norm in f32: (x - mean) / max(stddev, 1 / sqrt(number of pixels)), over all of
 // an image. (tf.image.per_image_standardization)
 Output per_image_standardization(const Input& image);

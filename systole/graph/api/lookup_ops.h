@@ -67,4 +67,13 @@ Operation tables_initializer(Input::Where where = Input::Where::current());
 Output string_to_hash_bucket_fast(const Input& input, int64_t num_buckets,
                                   const NameOptions& options = {});
 
+struct CrossedBucketsOptions {
+  int64_t hash_key = 0xDECAFCAFFE;  // TensorFlow's
+  std::string name = {};
+};
+// The bucket of the hash of what columns, strings or s64 of one shape, have at each place, as
+// tf.feature_column.crossed_column computes it. -> s64
+Output crossed_buckets(const InputList& columns, int64_t num_buckets,
+                       const CrossedBucketsOptions& options = {});
+
 }  // namespace systole

@@ -15,6 +15,7 @@ using graph_testing::check_op;
 using graph_testing::evaluate;
 using graph_testing::MiniSession;
 
+TEST(NnOpsTable, Attention) { graph_testing::check_ops(graph_testing::attention_op_cases()); }
 TEST(NnOpsTable, Softmax) { graph_testing::check_ops(graph_testing::softmax_op_cases()); }
 TEST(NnOpsTable, Convolution) { graph_testing::check_ops(graph_testing::convolution_op_cases()); }
 TEST(NnOpsTable, Pooling) { graph_testing::check_ops(graph_testing::pooling_op_cases()); }

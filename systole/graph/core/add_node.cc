@@ -8,6 +8,7 @@
 #include "systole/graph/core/node_builder.h"
 #include "systole/graph/core/op_def.h"
 #include "systole/graph/core/op_signature.h"
+#include "systole/graph/core/unranked.h"
 #include "systole/graph/core/where_scope.h"
 
 namespace systole {
@@ -67,6 +68,10 @@ Node* Graph::add_node(std::string_view op_name, std::vector<Output> inputs, Attr
     node->inputs_ = std::move(inputs);
     if (op.infer != nullptr) node->output_types_ = op.infer({op_name, node->inputs_, node->attrs_});
     check_outputs(node->output_types_);
+    if (std::ranges::any_of(node->inputs_,
+                            [](const Output& input) { return is_unranked(input); })) {
+      node->attrs_.emplace(kUnranked, true);
+    }
   } catch (const Error& error) {
     throw at_node(error, *node);
   }

@@ -35,8 +35,7 @@ Operation assert_all(std::string_view op, std::string_view sign, ComparisonFn ho
       {.message = with_message(options.message,
                                fmt::format("{}, got elements of which it is not true, expected "
                                            "{} {} {} for all",
-                                           op, text_of(x, a), sign, text_of(y, b))),
-       .name = scope.result().name});
+                                           op, text_of(x, a), sign, text_of(y, b)))});
 }
 
 // Nothing is left to do when the graph is built.

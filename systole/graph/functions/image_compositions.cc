@@ -190,8 +190,14 @@ Output random_crop(const Input& value, const Shape& size, const RandomOptions& o
 
 Output resize_images(const Input& images, Size size, ResizeMethod method,
                      const ResizeOptions& options) {
-  return method == ResizeMethod::bilinear ? resize_bilinear(images, size, options)
-                                          : resize_nearest_neighbor(images, size, options);
+  switch (method) {
+    case ResizeMethod::nearest_neighbor:
+      return resize_nearest_neighbor(images, size, options);
+    case ResizeMethod::bicubic:
+      return resize_bicubic(images, size, options);
+    default:
+      return resize_bilinear(images, size, options);
+  }
 }
 
 Output transpose_image(const Input& image, const NameOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "systole/graph/api/array_ops.h"
+#include "systole/graph/core/unranked.h"
 
 namespace systole {
 namespace {
@@ -43,7 +44,8 @@ std::pair<hlo::Value, hlo::Value> broadcast_operands(LowerContext& c) {
 }
 
 Output sum_to_shape_of(Output gradient, Output x) {
-  if (gradient.shape() == x.shape() && x.shape().is_static()) return gradient;
+  const bool fixed = x.shape().is_static() && !is_unranked(gradient) && !is_unranked(x);
+  if (fixed && gradient.shape() == x.shape()) return gradient;
   return sum_to_shape(gradient, shape(x));
 }
 

@@ -1,6 +1,7 @@
 #include "systole/graph/testing/image_op_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "systole/graph/api/image_ops.h"
@@ -52,6 +53,45 @@ double nearest(const Tensor& x, const ResizeOptions& options, Size size, IndexSp
   return pixel(x, i[0], place(1, size.height), place(2, size.width), i[3]);
 }
 
+// The weights of the four pixels around a place, by its distance to the second one.
+struct CubicWeights {
+  double first = 0;  // the first pixel's place
+  std::array<double, 4> weight;
+};
+CubicWeights cubic(const ResizeOptions& options, int64_t i, int64_t source, int64_t target) {
+  const double a = options.half_pixel_centers ? -0.5 : -0.75;
+  const double at = source_place(options, i, source, target);
+  const double x = std::rint((at - std::floor(at)) * 1024) / 1024;
+  CubicWeights result{.first = std::floor(at) - 1, .weight = {}};
+  double sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    const double d = std::abs(x + 1 - k);
+    double& weight = result.weight[k];
+    weight = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
+                    : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+    const double pixel = result.first + k;
+    if (options.half_pixel_centers && (pixel < 0 || pixel > static_cast<double>(source - 1))) {
+      weight = 0;
+    }
+    sum += weight;
+  }
+  for (double& weight : result.weight) weight /= sum;
+  return result;
+}
+
+double bicubic(const Tensor& x, const ResizeOptions& options, Size size, IndexSpan i) {
+  const CubicWeights rows = cubic(options, i[1], x.dim(1), size.height);
+  const CubicWeights columns = cubic(options, i[2], x.dim(2), size.width);
+  double sum = 0;
+  for (int r = 0; r < 4; ++r) {
+    for (int c = 0; c < 4; ++c) {
+      sum += rows.weight[r] * columns.weight[c] *
+             pixel(x, i[0], rows.first + r, columns.first + c, i[3]);
+    }
+  }
+  return sum;
+}
+
 std::string name_of(std::string_view kind, const ResizeOptions& options, Size size) {
   return fmt::format("resize_{}_{}x{}{}{}", kind, size.height, size.width,
                      options.align_corners ? "_aligned" : "",
@@ -68,6 +108,17 @@ void add_resize(std::vector<OpCase>& cases, const ResizeOptions& options, Size s
                        [=](const auto& x) {
                          return std::vector{generate(result, DType::f32, [&](IndexSpan i) {
                            return between(x[0], options, size, i);
+                         })};
+                       },
+                   .step = 0.25,  // linear, and computed in f32
+                   .gradient_tolerance = 1e-5});
+  cases.push_back({.name = name_of("bicubic", options, size),
+                   .build = [=](auto& x) { return image::resize_bicubic(x[0], size, options); },
+                   .inputs = {images},
+                   .compute =
+                       [=](const auto& x) {
+                         return std::vector{generate(result, DType::f32, [&](IndexSpan i) {
+                           return bicubic(x[0], options, size, i);
                          })};
                        },
                    .step = 0.25,  // linear, and computed in f32

@@ -10,6 +10,7 @@ namespace systole::graph_testing {
 // All of the below.
 std::vector<OpCase> nn_op_cases();
 
+std::vector<OpCase> attention_op_cases();      // attention
 std::vector<OpCase> softmax_op_cases();        // softmax, cross entropies
 std::vector<OpCase> convolution_op_cases();    // conv2d, depthwise_conv2d, conv3d
 std::vector<OpCase> pooling_op_cases();        // max_pool, avg_pool, and those of volumes

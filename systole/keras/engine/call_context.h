@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +16,20 @@
 namespace systole::keras {
 
 class LayerDefinition;
+
+// What a call passes to a layer besides `training`, by the names of call()'s arguments in Keras.
+struct CallArguments {
+  // The argument that each input belongs to; a list has its name more than once. Empty: all inputs
+  // are the first argument, or one argument each where the layer's call() takes several tensors.
+  std::vector<std::string> inputs;
+  std::map<std::string, bool> flags;
+
+  bool flag(const std::string& name) const {
+    const auto it = flags.find(name);
+    return it != flags.end() && it->second;
+  }
+  friend bool operator==(const CallArguments&, const CallArguments&) = default;
+};
 
 // Whether each layer of a model was trainable when the model was compiled.
 using TrainableLayers = std::unordered_map<const LayerDefinition*, bool>;
@@ -91,20 +107,44 @@ class CallContext {
   const std::vector<std::pair<WeightPtr, Variable>>& bindings() const { return bindings_; }
   const std::vector<Output>& losses() const { return losses_; }
 
-  // While it lives, training() is `training`.
-  class TrainingScope {
+  // What the caller passed to the layer whose call() runs.
+  const CallArguments& arguments() const { return arguments_; }
+
+  // While it lives, training() is `training`, and the next layer to be called has `arguments`.
+  class CallScope {
    public:
-    TrainingScope(CallContext& context, std::optional<bool> training)
+    CallScope(CallContext& context, std::optional<bool> training, CallArguments arguments)
         : context_(context), previous_(context.training_override_) {
       if (training) context.training_override_ = training;
+      context.next_arguments_ = std::move(arguments);
     }
-    ~TrainingScope() { context_.training_override_ = previous_; }
-    TrainingScope(const TrainingScope&) = delete;
-    TrainingScope& operator=(const TrainingScope&) = delete;
+    ~CallScope() {
+      context_.training_override_ = previous_;
+      context_.next_arguments_ = {};
+    }
+    CallScope(const CallScope&) = delete;
+    CallScope& operator=(const CallScope&) = delete;
 
    private:
     CallContext& context_;
     std::optional<bool> previous_;
+  };
+
+  // While it lives, arguments() is what the last CallScope passed. Layers that the layer itself
+  // calls have none.
+  class ArgumentsScope {
+   public:
+    explicit ArgumentsScope(CallContext& context)
+        : context_(context),
+          previous_(std::exchange(context.arguments_,
+                                  std::exchange(context.next_arguments_, CallArguments()))) {}
+    ~ArgumentsScope() { context_.arguments_ = std::move(previous_); }
+    ArgumentsScope(const ArgumentsScope&) = delete;
+    ArgumentsScope& operator=(const ArgumentsScope&) = delete;
+
+   private:
+    CallContext& context_;
+    CallArguments previous_;
   };
 
  private:
@@ -112,6 +152,8 @@ class CallContext {
   bool training_;
   int64_t replicas_;
   std::optional<bool> training_override_;
+  CallArguments arguments_;
+  CallArguments next_arguments_;
   const TrainableLayers* trainable_layers_ = nullptr;
   std::function<Variable(const WeightPtr&)> variable_of_;
   std::unordered_map<const Weight*, Output> values_;

@@ -1,5 +1,7 @@
 #include "systole/keras/engine/layer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -95,6 +97,31 @@ Output penalty_by_rows(const Output& penalty, const Output& output) {
   return ones({rows}) * (penalty / count);
 }
 
+// What a call of the layer on `count` inputs passes, each input with its name where call() takes
+// several tensors.
+CallArguments named_arguments(const LayerDefinition& layer, CallArguments given, size_t count) {
+  const CallSignature signature = layer.call_signature();
+  const auto check = [&](const std::vector<std::string>& known, const std::string& name) {
+    if (std::ranges::find(known, name) != known.end()) return;
+    throw invalid_argument("layer '{}': call() of {} has no argument '{}', expected one of: {}",
+                           layer.name(), layer.class_name(), name, fmt::join(known, ", "));
+  };
+  for (const std::string& name : given.inputs) check(signature.tensors, name);
+  for (const auto& [name, value] : given.flags) check(signature.flags, name);
+  if (!given.inputs.empty() && given.inputs.size() != count) {
+    throw invalid_argument("layer '{}': got {} tensors and {} names of arguments", layer.name(),
+                           count, given.inputs.size());
+  }
+  if (!given.inputs.empty() || signature.tensors.empty() || signature.takes_list) return given;
+  if (count > signature.tensors.size()) {
+    throw invalid_argument("layer '{}': got {} tensors, expected at most {}: {}", layer.name(),
+                           count, signature.tensors.size(), fmt::join(signature.tensors, ", "));
+  }
+  given.inputs.assign(signature.tensors.begin(),
+                      signature.tensors.begin() + static_cast<std::ptrdiff_t>(count));
+  return given;
+}
+
 // " (made at train.cc:12)", "" where the line is not known.
 std::string made_at(const SourceLocation& where) {
   return where.known() ? fmt::format(" (made at {})", where.to_string()) : "";
@@ -109,6 +136,19 @@ std::string sizes_text(const Shape& shape) {
     text += shape[i] < 0 ? "None" : std::to_string(shape[i]);
   }
   return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
+std::vector<std::pair<std::string, std::vector<KerasTensor>>> tensors_by_argument(
+    const LayerCall& call) {
+  const std::vector<std::string>& names = call.arguments.inputs;
+  if (names.empty()) return {{"", call.inputs}};
+  std::vector<std::pair<std::string, std::vector<KerasTensor>>> all;
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto it = std::ranges::find_if(all, [&](const auto& one) { return one.first == names[i]; });
+    if (it == all.end()) it = all.insert(it, {names[i], {}});
+    it->second.push_back(call.inputs.at(i));
+  }
+  return all;
 }
 
 const TensorType& KerasTensor::type() const {
@@ -267,6 +307,7 @@ std::vector<Output> LayerDefinition::apply(CallContext& context,
                                            const std::vector<Output>& inputs) {
   const WhereScope where(where_);
   const NameScope scope(name_);
+  const CallContext::ArgumentsScope arguments(context);
   check_inputs(inputs);
   std::vector<Shape> shapes;
   for (const Output& input : inputs) shapes.push_back(input.shape());
@@ -318,6 +359,7 @@ KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& op
   }
   for (const KerasTensor& state : options.initial_state) call->inputs.push_back(state);
   call->training = options.training;
+  call->arguments = named_arguments(*definition_, options.arguments, inputs.size());
   // Types come from building the call in a graph that is thrown away.
   const UserGraphScope user_graph;
   Graph scratch;
@@ -329,6 +371,7 @@ KerasTensors Layer::operator()(const KerasTensors& inputs, const CallOptions& op
     const Output mask = mask_placeholder(input);
     if (mask.valid()) context.set_mask(values.back(), mask);
   }
+  const CallContext::CallScope call_scope(context, std::nullopt, call->arguments);
   const std::vector<Output> outputs = definition_->apply(context, values);
   for (const Output& output : outputs) {
     call->outputs.push_back(output.type());

@@ -80,10 +80,25 @@ struct LayerCall {
   std::shared_ptr<LayerDefinition> layer;
   std::vector<KerasTensor> inputs;
   std::optional<bool> training;  // in place of the program's learning phase
+  CallArguments arguments;
   std::vector<TensorType> outputs;
   std::vector<std::optional<Shape>> mask_shapes;  // one an output; nullopt: no mask
   int node_index = 0;                             // among the calls of the layer
 };
+
+// The arguments of a layer's call() besides `training`, as Keras names them.
+struct CallSignature {
+  // Names of those that are tensors, in their order; empty: one tensor or a list of them.
+  std::vector<std::string> tensors = {};
+  // Whether the first is a list, so that all tensors that a call does not name belong to it.
+  bool takes_list = false;
+  std::vector<std::string> flags = {};
+};
+
+// The tensors of a call by the argument that they are, the first argument first; its name is ""
+// where call() takes one tensor or a list of them.
+std::vector<std::pair<std::string, std::vector<KerasTensor>>> tensors_by_argument(
+    const LayerCall& call);
 
 enum class MaskSupport : uint8_t {
   refuse,  // an input with a mask is an error
@@ -121,6 +136,14 @@ class LayerDefinition : public std::enable_shared_from_this<LayerDefinition> {
   virtual Json config() const;
   // The type of a placeholder for the layer's first input; the dtype of ids for Embedding.
   virtual DType input_dtype() const { return DType::f32; }
+  // What call() takes; CallContext::arguments() has what a call passed.
+  virtual CallSignature call_signature() const { return {}; }
+  // The attribute of Keras's class that holds a layer inside this one, which files name it by. "":
+  // they name it by its class or its number.
+  virtual std::string attribute_of(const LayerDefinition& sublayer) const {
+    static_cast<void>(sublayer);
+    return "";
+  }
   // Whether initial states may follow the first input.
   virtual bool takes_initial_state() const { return false; }
 
@@ -207,6 +230,8 @@ struct CallOptions {
   std::optional<bool> training = std::nullopt;
   // For a recurrent layer: the states before the first step, in place of zeros.
   KerasTensors initial_state = {};
+  // For a layer whose call() takes more (CallSignature).
+  CallArguments arguments = {};
 };
 
 // A handle on a layer.
@@ -217,7 +242,7 @@ class Layer {
   explicit Layer(std::shared_ptr<LayerDefinition> definition);
 
   // Calls the layer on symbolic tensors. Errors: INVALID_ARGUMENT for an initial_state where the
-  // layer is not recurrent.
+  // layer is not recurrent, and for arguments that its call() does not have.
   KerasTensors operator()(const KerasTensors& inputs, const CallOptions& options = {}) const;
 
   // What the layer's only call took and returned: Model(model.input(),

@@ -61,6 +61,7 @@ struct LayerClass {
   // Makes a layer from its configuration. Errors: INVALID_ARGUMENT
   // `<class>: <argument>, got <json>, expected <type>`; NOT_FOUND for an unknown argument.
   std::function<std::shared_ptr<LayerDefinition>(const Json& config)> from_config = nullptr;
+  CallSignature call = {};
   // Set by register_layer_class(): from_config gets what config() returned, unchanged.
   bool of_program = false;
 };
@@ -105,6 +106,7 @@ std::span<LayerClass (*const)()> layer_class_files();
 //   static constexpr std::string_view kClassName = "Dense";
 //   static std::vector<Field<Options>> fields();
 //   explicit Derived(Options options);
+//   static CallSignature signature();      where call() takes more than tensors and `training`
 // `Base` is constructed with the arguments after the options.
 template <class Derived, class Options, class Base = LayerDefinition>
 class LayerOf : public Base {
@@ -116,6 +118,13 @@ class LayerOf : public Base {
     return json;
   }
   const Options& options() const { return options_; }
+  CallSignature call_signature() const override {
+    if constexpr (requires { Derived::signature(); }) {
+      return Derived::signature();
+    } else {
+      return Base::call_signature();
+    }
+  }
 
  protected:
   template <class... Arguments>
@@ -159,6 +168,7 @@ Options options_from(Json config) {
 template <class Derived, class Options>
 LayerClass layer_class(std::vector<std::string> aliases = {}) {
   LayerClass made{.name = std::string(Derived::kClassName), .aliases = std::move(aliases)};
+  if constexpr (requires { Derived::signature(); }) made.call = Derived::signature();
   const Options defaults;
   for (const Field<Options>& field : Derived::fields()) {
     made.arguments.push_back(

@@ -8,6 +8,7 @@
 
 #include "systole/base/error.h"
 #include "systole/graph/api/math_ops.h"
+#include "systole/keras/engine/mean_of_batch.h"
 
 namespace systole::keras {
 namespace {
@@ -54,6 +55,17 @@ std::vector<std::shared_ptr<LayerCall>> with_losses(const KerasTensors& inputs,
   for (const auto& call : calls) done.insert(call.get());
   append_calls(inputs, losses, done, calls);
   return calls;
+}
+
+// What add_loss() counts where `loss` is a scalar, `value`: that of each example whose mean it is.
+Output elements_of_added(const KerasTensor& loss, const Output& value,
+                         const std::vector<Output>& inputs) {
+  const Output elements = elements_of_mean(value, inputs.at(0).shape()[0]);
+  if (elements.valid()) return elements;
+  throw invalid_argument(
+      "add_loss: got a scalar of layer '{}', expected a value for each example, or their mean: "
+      "any other would count the examples that pad a batch",
+      loss.call()->layer->name());
 }
 
 }  // namespace
@@ -148,7 +160,7 @@ std::vector<Output> NetworkDefinition::call(CallContext& context,
     for (const KerasTensor& input : call->inputs) {
       arguments.push_back(values.at(input.call().get()).at(static_cast<size_t>(input.index())));
     }
-    const CallContext::TrainingScope training(context, call->training);
+    const CallContext::CallScope scope(context, call->training, call->arguments);
     values[call.get()] = call->layer->apply(context, arguments);
   }
   const auto value_of = [&](const KerasTensor& tensor) {
@@ -157,17 +169,14 @@ std::vector<Output> NetworkDefinition::call(CallContext& context,
   std::vector<Output> results;
   for (const KerasTensor& output : outputs_) results.push_back(value_of(output));
   if (context.abstract()) return results;
-  for (const KerasTensor& loss : losses_) context.add_loss(cast(value_of(loss), DType::f32));
+  for (const KerasTensor& loss : losses_) {
+    const Output value = cast(value_of(loss), DType::f32);
+    context.add_loss(value.shape().rank() > 0 ? value : elements_of_added(loss, value, inputs));
+  }
   return results;
 }
 
 void NetworkDefinition::add_loss(const KerasTensor& loss) {
-  if (loss.shape().rank() == 0) {
-    throw invalid_argument(
-        "add_loss: got a scalar of layer '{}', expected a value for each example: leave out the "
-        "mean over the batch, which would count the examples that pad it",
-        loss.call()->layer->name());
-  }
   static_cast<void>(with_losses(inputs_, calls_, {loss}));
   losses_.push_back(loss);
 }

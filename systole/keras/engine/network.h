@@ -62,8 +62,8 @@ class NetworkDefinition : public ModelDefinition {
   Json config() const override;
 
   // Adds the mean of `loss` over the examples to what is trained. It is computed from the inputs,
-  // and has a value for each example. Not in config(), as in Keras. Errors: INVALID_ARGUMENT `Graph
-  // disconnected: ...`; for a loss without a batch axis.
+  // and has a value for each example, or is their mean. Not in config(), as in Keras. Errors:
+  // INVALID_ARGUMENT `Graph disconnected: ...`; when a program is built, for another scalar.
   void add_loss(const KerasTensor& loss);
 
   const KerasTensors& inputs() const { return inputs_; }

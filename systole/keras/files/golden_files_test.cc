@@ -172,14 +172,14 @@ void expect_models_of(const std::string& folder, int count) {
   EXPECT_EQ(files, count);
 }
 
-TEST(GoldenKerasTest, ModelsOfKeras2PredictAndTrain) { expect_models_of("keras2/", 6); }
+TEST(GoldenKerasTest, ModelsOfKeras2PredictAndTrain) { expect_models_of("keras2/", 8); }
 
-TEST(GoldenKerasTest, ModelsOfKeras3PredictAndTrain) { expect_models_of("keras3/", 3); }
+TEST(GoldenKerasTest, ModelsOfKeras3PredictAndTrain) { expect_models_of("keras3/", 4); }
 
 // Weights alone, into the model of the archive beside them.
 TEST(GoldenKerasTest, WeightsOfKeras3) {
   const testing::GoldenFolder& golden = testing::GoldenFolder::own();
-  for (const char* name : {"dense", "convolution", "recurrent"}) {
+  for (const char* name : {"attention", "dense", "convolution", "recurrent"}) {
     SCOPED_TRACE(name);
     const std::string archive = fmt::format("keras3/{}.keras", name);
     const Model model = load_model(golden.path(archive), {.compile = false});

@@ -62,6 +62,8 @@ class Keras3Walk {
       if (dynamic_cast<const layers::RecurrentLayer*>(&layer) != nullptr) name = "cell";
       if (class_name == "Bidirectional") name = index == 0 ? "forward_layer" : "backward_layer";
       if (class_name == "StackedRNNCells") name = "cells/" + cells.next(*inner);
+      if (const std::string attribute = layer.attribute_of(*inner); !attribute.empty())
+        name = attribute.substr(attribute.find_first_not_of('_'));
       walk(*inner, below(path, name), nullptr);
       ++index;
     }
@@ -110,6 +112,16 @@ std::vector<WeightPtr> numbered_weights(const LayerDefinition& layer) {
 
 std::string vars_path(const std::string& path) { return path.empty() ? "vars" : path + "/vars"; }
 
+// Where the file has what is at `path` in Keras 3's files: up to TensorFlow 2.15 attributes of
+// layers have private names, "_query_dense".
+std::string path_in(const Hdf5Reader& file, const std::string& path) {
+  const size_t last = path.rfind('/');
+  if (last == std::string::npos || file.contains(path)) return path;
+  std::string hidden = path;
+  hidden.insert(last + 1, "_");
+  return file.contains(hidden) ? hidden : path;
+}
+
 struct NumberedAssignment {
   WeightPtr weight;
   Tensor value;
@@ -119,7 +131,7 @@ void add_assignments(const Hdf5Reader& file, const LayerDefinition& layer, const
                      std::vector<NumberedAssignment>& all, LoadReport& report) {
   const std::vector<WeightPtr> weights = numbered_weights(layer);
   if (weights.empty()) return;
-  const std::string vars = vars_path(path);
+  const std::string vars = vars_path(path_in(file, path));
   const size_t stored = file.contains(vars) ? file.children(vars).size() : 0;
   if (stored != weights.size()) {
     throw invalid_argument("{}: layer '{}' at '{}', got {} weights in the file, expected {}",

@@ -109,6 +109,9 @@ constexpr LayerRow kLayerRows[] = {
     {"Minimum", "{}", kTwoImages},
     {"Concatenate", R"({"axis": 1})", kTwoImages},
     {"Dot", R"({"axes": 1})", kTwoImages},
+    {"Attention", R"({"use_scale": true, "score_mode": "concat"})", kTwoImages},
+    {"MultiHeadAttention", R"({"num_heads": 2, "key_dim": 3, "value_dim": 4, "output_shape": 5})",
+     kTwoImages},
 };
 
 const LayerRow* row_of(const std::string& class_name) {

@@ -22,8 +22,10 @@ bool is_model_layer(const LayerDefinition& layer) {
   return dynamic_cast<const ModelDefinition*>(&layer) != nullptr;
 }
 
-// Where layer `index` of those inside is.
-std::string object_name(const LayerDefinition& layer, size_t index) {
+// Where `inner`, layer `index` of those inside, is.
+std::string object_name(const LayerDefinition& layer, const LayerDefinition& inner, size_t index) {
+  const std::string attribute = layer.attribute_of(inner);
+  if (!attribute.empty()) return attribute;
   const std::string class_name = layer.class_name();
   if (is_recurrent_layer(layer)) return "cell";
   if (class_name == "Bidirectional") return index == 0 ? "forward_layer" : "backward_layer";
@@ -43,7 +45,8 @@ void name_objects(const LayerDefinition& layer, const std::string& prefix, Weigh
       if (h5_weights_of(*inner).empty()) continue;
       name_objects(*inner, fmt::format("{}layer_with_weights-{}/", prefix, index++), names);
     } else {
-      name_objects(*inner, fmt::format("{}{}/", prefix, object_name(layer, index++)), names);
+      name_objects(*inner, fmt::format("{}{}/", prefix, object_name(layer, *inner, index++)),
+                   names);
     }
   }
 }

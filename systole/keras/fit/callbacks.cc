@@ -13,6 +13,7 @@
 #include "systole/data/state.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/keras/fit/monitor.h"
+#include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/models/model.h"
 
 namespace systole::keras::callbacks {
@@ -80,7 +81,7 @@ class EarlyStoppingCallback : public Callback {
 
   void on_train_end() override {
     if (stopped_epoch_ >= 0 && options_.verbose > 0) {
-      fmt::print("Epoch {:05}: early stopping\n", stopped_epoch_ + 1);
+      fmt::print(ProgressOutput::file(), "Epoch {:05}: early stopping\n", stopped_epoch_ + 1);
     }
   }
 
@@ -156,7 +157,8 @@ class ReduceLearningRateCallback : public Callback {
     const double reduced = std::max(old * options_.factor, options_.min_lr);
     lr.set_value(Tensor(static_cast<float>(reduced)));
     if (options_.verbose > 0) {
-      fmt::print("\nEpoch {:05}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1,
+      fmt::print(ProgressOutput::file(),
+                 "\nEpoch {:05}: ReduceLROnPlateau reducing learning rate to {}.\n", epoch + 1,
                  reduced);
     }
     cooldown_ = options_.cooldown;
@@ -184,7 +186,8 @@ class ScheduleCallback : public Callback {
     }
     lr->set_value(Tensor(static_cast<float>(rate)));
     if (verbose_ > 0) {
-      fmt::print("\nEpoch {:05}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1,
+      fmt::print(ProgressOutput::file(),
+                 "\nEpoch {:05}: LearningRateScheduler setting learning rate to {}.\n", epoch + 1,
                  rate);
     }
   }
@@ -287,7 +290,7 @@ class NanCallback : public Callback {
   void on_batch_end(int64_t batch, const Logs& logs) override {
     const double* const loss = logs.find("loss");
     if (loss == nullptr || std::isfinite(*loss) || *stop_training) return;
-    fmt::print("Batch {}: Invalid loss, terminating training\n", batch);
+    fmt::print(ProgressOutput::file(), "Batch {}: Invalid loss, terminating training\n", batch);
     *stop_training = true;
   }
 };

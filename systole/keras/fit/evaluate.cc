@@ -59,8 +59,8 @@ class Pass : public train::StepListener {
 };
 
 ProgressBar bar_of(const BatchSource& source, bool counts_examples) {
-  return counts_examples ? ProgressBar(stdout, source.examples(), "sample")
-                         : ProgressBar(stdout, source.steps().value_or(0), "step");
+  return counts_examples ? ProgressBar(source.examples(), "sample")
+                         : ProgressBar(source.steps().value_or(0), "step");
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ class FitRun : public train::StepListener {
   void note_signal() {
     const char* const own = StopSignals::received();
     history_.stopped_by = own != nullptr ? own : "a signal to another process";
+    if (InterruptionsAreThrown::any()) return;
     log_warning(
         "fit: ended by {}; the program goes on, but the next training is refused, so that a loop "
         "of them ends",
@@ -212,12 +213,12 @@ class FitRun : public train::StepListener {
     }
     if (!rest_.empty()) restore_rest();
     if (verbose_ == 0 || !run_.counts_examples) return;
-    fmt::print("Train on {} samples", params.samples);
+    fmt::print(ProgressOutput::file(), "Train on {} samples", params.samples);
     if (params.do_validation && params.validation_samples > 0) {
-      fmt::print(", validate on {} samples", params.validation_samples);
+      fmt::print(ProgressOutput::file(), ", validate on {} samples", params.validation_samples);
     }
-    fmt::print("\n");
-    std::fflush(stdout);
+    fmt::print(ProgressOutput::file(), "\n");
+    std::fflush(ProgressOutput::file());
   }
 
   void restore_rest() {
@@ -255,8 +256,8 @@ class FitRun : public train::StepListener {
   }
 
   ProgressBar make_bar() const {
-    if (run_.counts_examples) return ProgressBar(stdout, run_.train->examples(), "sample");
-    return ProgressBar(stdout, steps_.value_or(seen_steps_), "step");
+    if (run_.counts_examples) return ProgressBar(run_.train->examples(), "sample");
+    return ProgressBar(steps_.value_or(seen_steps_), "step");
   }
 
   // Returns false if a signal came before its end.
@@ -265,7 +266,7 @@ class FitRun : public train::StepListener {
     bar_ = &bar;
     const std::string title = fmt::format("Epoch {}/{}", epoch_ + 1, options_.epochs);
     if (verbose_ == 2 || (verbose_ == 1 && bar.terminal())) {
-      fmt::print("{}\n", title);
+      fmt::print(ProgressOutput::file(), "{}\n", title);
     }
     if (step_ == 0) {  // else the epoch began in the run that was killed
       trainer_.reset_metrics();
@@ -423,7 +424,7 @@ class FitRun : public train::StepListener {
     history_.epoch.push_back(epoch_);
     for (const auto& [name, value] : logs) history_.history[name].push_back(value);
     if (verbose_ == 1) {
-      if (!bar.terminal()) fmt::print("{} ", title);
+      if (!bar.terminal()) fmt::print(ProgressOutput::file(), "{} ", title);
       bar.finish(shown);
     }
     if (verbose_ == 2) bar.finish_without_bar(shown);

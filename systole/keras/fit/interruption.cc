@@ -9,7 +9,13 @@ namespace {
 
 std::atomic<const char*> ended_by{nullptr};
 
+thread_local bool thrown = false;
+
 }  // namespace
+
+InterruptionsAreThrown::InterruptionsAreThrown() : enclosing_(thrown) { thrown = true; }
+InterruptionsAreThrown::~InterruptionsAreThrown() { thrown = enclosing_; }
+bool InterruptionsAreThrown::any() { return thrown; }
 
 void resume_training() { ended_by = nullptr; }
 

@@ -10,6 +10,20 @@ namespace systole::keras {
 // and train_on_batch() throws CANCELLED, so that a loop of them ends. Thread-safe.
 void resume_training();
 
+// While an object exists, a fit() of its thread that a signal ended refuses no training after it:
+// the caller throws what ends the loop (History::stopped_by).
+class InterruptionsAreThrown {
+ public:
+  InterruptionsAreThrown();
+  ~InterruptionsAreThrown();
+  InterruptionsAreThrown(const InterruptionsAreThrown&) = delete;
+  InterruptionsAreThrown& operator=(const InterruptionsAreThrown&) = delete;
+  static bool any();
+
+ private:
+  bool enclosing_;
+};
+
 // -- For fit() and train_on_batch()
 // `signal`: a literal, the name of the signal that ended a fit().
 void note_interruption(const char* signal);

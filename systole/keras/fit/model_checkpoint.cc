@@ -12,6 +12,7 @@
 #include "systole/keras/files/saving.h"
 #include "systole/keras/fit/callbacks.h"
 #include "systole/keras/fit/monitor.h"
+#include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/models/model.h"
 
 namespace systole::keras {
@@ -114,7 +115,8 @@ class ModelCheckpointCallback : public Callback {
  private:
   template <class... Args>
   void say(fmt::format_string<Args...> format, Args&&... args) const {
-    if (options_.verbose > 0) fmt::print(format, std::forward<Args>(args)...);
+    if (options_.verbose > 0)
+      fmt::print(ProgressOutput::file(), format, std::forward<Args>(args)...);
   }
 
   void save(const std::string& path) const {

@@ -38,7 +38,24 @@ std::string bar_text(int64_t done, int64_t target) {
   return text + "]";
 }
 
+thread_local ProgressOutput* current_output = nullptr;
+
 }  // namespace
+
+ProgressOutput::ProgressOutput(std::FILE* file, bool terminal)
+    : enclosing_(current_output), file_(file), terminal_(terminal) {
+  current_output = this;
+}
+
+ProgressOutput::~ProgressOutput() { current_output = enclosing_; }
+
+std::FILE* ProgressOutput::file() {
+  return current_output != nullptr ? current_output->file_ : stdout;
+}
+
+bool ProgressOutput::is_terminal() {
+  return current_output != nullptr ? current_output->terminal_ : isatty(STDOUT_FILENO) == 1;
+}
 
 std::string values_text(const Logs& logs) {
   std::string text;
@@ -50,9 +67,9 @@ std::string values_text(const Logs& logs) {
   return text;
 }
 
-ProgressBar::ProgressBar(std::FILE* out, int64_t target, std::string unit)
-    : out_(out),
-      terminal_(isatty(fileno(out)) == 1),
+ProgressBar::ProgressBar(int64_t target, std::string unit)
+    : out_(ProgressOutput::file()),
+      terminal_(ProgressOutput::is_terminal()),
       target_(target),
       unit_(std::move(unit)),
       start_(std::chrono::steady_clock::now()) {}

@@ -10,13 +10,33 @@
 
 namespace systole::keras {
 
+// Where fit(), evaluate() and callbacks write what `verbose` asks for: stdout, and while an object
+// exists, on its thread, another file. The file outlives the object.
+class ProgressOutput {
+ public:
+  // `terminal`: the file shows a bar that is drawn over and over.
+  ProgressOutput(std::FILE* file, bool terminal);
+  ~ProgressOutput();
+  ProgressOutput(const ProgressOutput&) = delete;
+  ProgressOutput& operator=(const ProgressOutput&) = delete;
+
+  static std::FILE* file();
+  static bool is_terminal();
+
+ private:
+  ProgressOutput* enclosing_;
+  std::FILE* file_;
+  bool terminal_;
+};
+
 // " 3200/25000 [==>...........................] - ETA: 5:01 - loss: 0.6931 - acc: 0.5078"
 // Values are the running means that the caller gives. Drawn at most every 0.05 s, and only on a
 // terminal; elsewhere finish() writes one line.
 class ProgressBar {
  public:
-  // `target`: 0 when not known. `unit`: what is counted, "sample" or "step".
-  ProgressBar(std::FILE* out, int64_t target, std::string unit);
+  // Draws to the ProgressOutput. `target`: 0 when not known. `unit`: what is counted, "sample" or
+  // "step".
+  ProgressBar(int64_t target, std::string unit);
   bool terminal() const { return terminal_; }
   void update(int64_t done, const Logs& logs);
   // The last state, with the time that a sample took.

@@ -39,7 +39,8 @@ TEST(ProgressBar, LinesAreThoseOfKeras) {
 TEST(ProgressBar, WritesOneLineToAFile) {
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
-  ProgressBar bar(file, 10, "sample");
+  const ProgressOutput output(file, false);
+  ProgressBar bar(10, "sample");
   EXPECT_FALSE(bar.terminal());
   bar.update(4, bar_logs(2, 0));
   bar.finish(bar_logs(1, 0.5));
@@ -62,7 +63,8 @@ TEST(ProgressBar, DrawsOverItselfOnATerminal) {
   ASSERT_EQ(::ptsname_r(terminal, name.data(), name.size()), 0);
   std::FILE* const out = std::fopen(name.data(), "w");
   ASSERT_NE(out, nullptr);
-  ProgressBar bar(out, 10, "step");
+  const ProgressOutput output(out, ::isatty(::fileno(out)) == 1);
+  ProgressBar bar(10, "step");
   EXPECT_TRUE(bar.terminal());
   bar.update(4, bar_logs(2, 0.25));
   bar.finish({});

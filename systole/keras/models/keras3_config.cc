@@ -68,6 +68,9 @@ Json keras3_layer_config(const LayerDefinition& layer) {
   }
   config.erase("batch_input_shape");
   if (config.value("input_length", Json(0)).is_null()) config.erase("input_length");
+  if (layer.class_name() == "MultiHeadAttention") {
+    for (const char* key : {"query_shape", "key_shape", "value_shape"}) config.erase(key);
+  }
   replace_activations(layer, config);
   const auto sublayers = layer.sublayers();
   if (layer.class_name() == "TimeDistributed") {
@@ -102,12 +105,22 @@ Json keras3_sequential(const SequentialDefinition& model) {
 
 // {"args": ..., "kwargs": ...} of a call.
 Json keras3_call(const LayerCall& call, const std::unordered_map<const LayerCall*, int>& indices) {
-  Json tensors = Json::array();
-  for (const KerasTensor& input : call.inputs) {
-    tensors.push_back(keras3_tensor(input, indices.at(input.call().get())));
-  }
+  const auto list_of = [&](const std::vector<KerasTensor>& inputs) {
+    Json list = Json::array();
+    for (const KerasTensor& input : inputs) {
+      list.push_back(keras3_tensor(input, indices.at(input.call().get())));
+    }
+    return list;
+  };
+  const auto arguments = tensors_by_argument(call);
+  Json tensors = list_of(arguments[0].second);
   Json kwargs = Json::object();
   if (call.training) kwargs["training"] = *call.training;
+  for (const auto& [name, value] : call.arguments.flags) kwargs[name] = value;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    Json list = list_of(arguments[i].second);
+    kwargs[arguments[i].first] = list.size() == 1 ? Json(list[0]) : std::move(list);
+  }
   Json args = Json::array();
   if (call.layer->takes_initial_state() && tensors.size() > 1) {
     args.push_back(tensors[0]);

@@ -1,5 +1,6 @@
 #include "systole/keras/models/serialization.h"
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -147,18 +148,42 @@ class NetworkReader {
   }
 
   bool make_call(const Pending& call) {
+    const Layer& layer = layers_.at(call.layer);
+    const CallSignature signature = layer.definition()->call_signature();
+    // Without names, tensors of a call() that takes several belong to its arguments in their order.
+    const bool named =
+        !signature.tensors.empty() && (signature.takes_list || call.inputs.size() < 2);
     std::vector<KerasTensor> inputs;
     CallOptions options;
-    for (const Json& reference : call.inputs) {
-      const KerasTensor* const input = find(reference);
-      if (input == nullptr) return false;
-      inputs.push_back(*input);
-      const Json arguments = reference.size() > 3 ? reference.at(3) : Json();
-      if (arguments.is_object() && arguments.value("training", Json()).is_boolean()) {
-        options.training = arguments.at("training").get<bool>();
+    // A tensor or a list of them. Returns whether all have been made.
+    const auto add = [&](const std::string& argument, const Json& references) {
+      const bool one = !references.empty() && references[0].is_string();
+      for (const Json& reference : one ? Json::array({references}) : references) {
+        const KerasTensor* const input = find(reference);
+        if (input == nullptr) return false;
+        inputs.push_back(*input);
+        if (named) options.arguments.inputs.push_back(argument);
+      }
+      return true;
+    };
+    if (!add(named ? signature.tensors[0] : "", call.inputs)) return false;
+    const Json arguments =
+        call.inputs.empty() || call.inputs[0].size() <= 3 || !call.inputs[0][3].is_object()
+            ? Json::object()
+            : call.inputs[0][3];
+    if (arguments.value("training", Json()).is_boolean()) {
+      options.training = arguments.at("training").get<bool>();
+    }
+    for (const std::string& name : signature.flags) {
+      if (arguments.value(name, Json()).is_boolean()) {
+        options.arguments.flags[name] = arguments.at(name).get<bool>();
       }
     }
-    results_[call.layer][call.node] = layers_.at(call.layer)(inputs, options);
+    for (size_t i = 1; i < signature.tensors.size(); ++i) {
+      const Json value = arguments.value(signature.tensors[i], Json());
+      if (!value.is_null() && !add(signature.tensors[i], value)) return false;
+    }
+    results_[call.layer][call.node] = layer(inputs, options);
     return true;
   }
 
@@ -181,6 +206,27 @@ class NetworkReader {
   std::map<std::string, std::vector<KerasTensors>> results_;
   std::vector<Pending> pending_;
 };
+
+// A call in inbound_nodes: references to the tensors of its first argument, each with the others.
+Json call_to_json(const LayerCall& call, const std::function<Json(const KerasTensor&)>& reference) {
+  const auto arguments = tensors_by_argument(call);
+  Json others = Json::object();
+  if (call.training) others["training"] = *call.training;
+  for (const auto& [name, value] : call.arguments.flags) others[name] = value;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const auto& [name, tensors] = arguments[i];
+    Json list = Json::array();
+    for (const KerasTensor& tensor : tensors) list.push_back(reference(tensor));
+    others[name] = tensors.size() == 1 ? Json(list[0]) : std::move(list);
+  }
+  Json node = Json::array();
+  for (const KerasTensor& input : arguments[0].second) {
+    Json entry = reference(input);
+    entry.push_back(others);
+    node.push_back(std::move(entry));
+  }
+  return node;
+}
 
 }  // namespace
 
@@ -206,13 +252,7 @@ Json NetworkDefinition::config() const {
     std::map<int, Json> nodes;
     for (const auto& call : calls()) {
       if (call->layer != layer.definition() || call->inputs.empty()) continue;
-      Json node = Json::array();
-      for (const KerasTensor& input : call->inputs) {
-        Json entry = reference(input);
-        entry.push_back(call->training ? Json{{"training", *call->training}} : Json::object());
-        node.push_back(std::move(entry));
-      }
-      nodes[indices.at(call.get())] = std::move(node);
+      nodes[indices.at(call.get())] = call_to_json(*call, reference);
     }
     Json inbound = Json::array();
     for (auto& [index, node] : nodes) inbound.push_back(std::move(node));

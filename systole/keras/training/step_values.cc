@@ -10,6 +10,7 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/api/math_ops.h"
 #include "systole/graph/gradients/gradients.h"
+#include "systole/keras/engine/mean_of_batch.h"
 #include "systole/train/replicas.h"
 
 namespace systole::keras {
@@ -51,7 +52,8 @@ std::string loss_text(const LossSpec& loss, const std::string& output) {
                              : fmt::format("loss '{}' of output '{}'", loss.name(), output);
 }
 
-// What `function` returns for the examples of a batch; `what` names it in errors.
+// What `function` returns for the examples of a batch, or the values whose mean it returns; `what`
+// names it in errors.
 template <class F>
 Output value_of_each(const F& function, const Output& target, const Output& output,
                      const Output& example_mask, const std::string& what) {
@@ -62,8 +64,9 @@ Output value_of_each(const F& function, const Output& target, const Output& outp
     throw error.with_context(fmt::format("in the {} with targets {} and predictions {}", what,
                                          target.type(), output.type()));
   }
-  const Shape& shape = each.shape();
   const int64_t batch = example_mask.shape()[0];
+  if (const Output elements = elements_of_mean(each, batch); elements.valid()) return elements;
+  const Shape& shape = each.shape();
   if (shape.rank() > 0 && (shape[0] == batch || shape[0] < 0 || batch < 0)) return each;
   throw invalid_argument(
       "{}: got a result of shape {} for a batch of {} examples, expected a value for each example: "

@@ -53,11 +53,12 @@ int32_t pixel_at(float position, int64_t last) {
   return static_cast<int32_t>(std::min(pixel, last));
 }
 
-// [.., n, ..] with [m, n] -> [.., m at the end]
-hlo::Value contract(hlo::Builder& b, hlo::Value x, int axis, const Tensor& matrix) {
+// The sums over an axis of x and one of the matrix; the matrix's other axis is at the end.
+hlo::Value contract(hlo::Builder& b, hlo::Value x, int axis, const Tensor& matrix,
+                    int matrix_axis) {
   hlo::DotAttrs attrs;
   attrs.lhs_contracting_dimensions = {axis};
-  attrs.rhs_contracting_dimensions = {0};
+  attrs.rhs_contracting_dimensions = {matrix_axis};
   return b.dot_general(x, b.convert(b.constant(matrix), x.dtype()), std::move(attrs));
 }
 
@@ -72,6 +73,59 @@ Tensor ResizeAxis::matrix(int64_t source) const {
     row[high[i]] += fraction[i];
   }
   return result;
+}
+
+Tensor bilinear_weights(int64_t source, int64_t target, bool align_corners,
+                        bool half_pixel_centers) {
+  return bilinear_axis(source, target, align_corners, half_pixel_centers).matrix(source);
+}
+
+Tensor nearest_weights(int64_t source, int64_t target, bool align_corners,
+                       bool half_pixel_centers) {
+  return nearest_axis(source, target, align_corners, half_pixel_centers).matrix(source);
+}
+
+Tensor bicubic_weights(int64_t source, int64_t target, bool align_corners,
+                       bool half_pixel_centers) {
+  Tensor result = Tensor::zeros(DType::f32, {target, source});
+  float* row = result.data<float>().data();
+  for (const BicubicPoint& point :
+       bicubic_axis(source, target, align_corners, half_pixel_centers)) {
+    for (size_t k = 0; k < point.at.size(); ++k) row[point.at[k]] += point.weight[k];
+    row += source;
+  }
+  return result;
+}
+
+std::vector<BicubicPoint> bicubic_axis(int64_t source, int64_t target, bool align_corners,
+                                       bool half_pixel_centers) {
+  constexpr float kSteps = 1024;
+  const double a = half_pixel_centers ? -0.5 : -0.75;
+  const auto near = [a](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };  // x <= 1
+  const auto far = [a](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  const float scale = scale_of(source, target, align_corners);
+  std::vector<BicubicPoint> points;
+  for (int64_t i = 0; i < target; ++i) {
+    const float place = half_pixel_centers ? (static_cast<float>(i) + 0.5F) * scale - 0.5F
+                                           : static_cast<float>(i) * scale;
+    const float pixel = std::floor(place);
+    const double x = std::rint((place - pixel) * kSteps) / kSteps;
+    const double weights[] = {far(x + 1), near(x), near(1 - x), far(2 - x)};
+    BicubicPoint& point = points.emplace_back();
+    double sum = 0;
+    for (size_t k = 0; k < 4; ++k) {
+      const float wanted = pixel + static_cast<float>(k) - 1;
+      point.at[k] = pixel_at(wanted, source - 1);
+      const bool outside = half_pixel_centers && static_cast<float>(point.at[k]) != wanted;
+      point.weight[k] = outside ? 0 : static_cast<float>(weights[k]);
+      sum += point.weight[k];
+    }
+    // Zeros for what lies outside change the sum, which is 1 else.
+    if (half_pixel_centers) {
+      for (float& weight : point.weight) weight = static_cast<float>(weight / sum);
+    }
+  }
+  return points;
 }
 
 ResizeAxes resize_axes(const LowerContext& c, ResizeAxisFn axis) {
@@ -128,17 +182,39 @@ std::vector<TensorType> infer_resize_gradient(const InferContext& c) {
   return infer_image_resize(c, c.input(kImages).dtype);
 }
 
-// The axes that a product contracts go to the end: h, then w, then channels are moved back.
-std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeAxisFn axis) {
-  const hlo::Value gradient = c.input(kImages);
-  const std::vector<int64_t> size = c.constant_ints(kSize);
+namespace {
+
+// [b,h,w,c] times a matrix for the rows and one for the columns. The axes that a product contracts
+// go to the end: [b,w,c,h'], [b,c,h',w'], then channels are moved back.
+template <class MatrixFn>
+hlo::Value by_matrices(LowerContext& c, int matrix_axis, const MatrixFn& matrix) {
+  const hlo::Value images = c.input(kImages);
+  const bool narrow = dtype_info(images.dtype()).bits < 32 || !is_floating(images.dtype());
+  hlo::Value x = c.b.convert(images, narrow ? DType::f32 : images.dtype());
+  for (const int64_t size : c.constant_ints(kSize)) {
+    x = contract(c.b, x, 1, matrix(x.shape()[1], size), matrix_axis);
+  }
+  return c.b.convert(c.b.transpose(x, {0, 2, 3, 1}), c.node.output_types()[0].dtype);
+}
+
+}  // namespace
+
+std::vector<hlo::Value> lower_resize(LowerContext& c, ResizeWeightsFn weights) {
+  const TensorType& images = c.input(kImages).type();
+  if (images.shape[1] == 0 || images.shape[2] == 0) {
+    throw invalid_argument("images, got {}, expected height and width above 0", images);
+  }
   const bool align = c.attr<bool>("align_corners");
   const bool half = c.attr<bool>("half_pixel_centers");
-  hlo::Value x = c.b.convert(gradient, accumulation_dtype(gradient.dtype()));
-  for (const int64_t source : size) {  // [b,oh,ow,c] -> [b,ow,c,h] -> [b,c,h,w]
-    x = contract(c.b, x, 1, axis(source, x.shape()[1], align, half).matrix(source));
-  }
-  return {c.b.convert(c.b.transpose(x, {0, 2, 3, 1}), gradient.dtype())};
+  return {by_matrices(
+      c, 1, [=](int64_t source, int64_t target) { return weights(source, target, align, half); })};
+}
+
+std::vector<hlo::Value> lower_resize_gradient(LowerContext& c, ResizeWeightsFn weights) {
+  const bool align = c.attr<bool>("align_corners");
+  const bool half = c.attr<bool>("half_pixel_centers");
+  return {by_matrices(
+      c, 0, [=](int64_t target, int64_t source) { return weights(source, target, align, half); })};
 }
 
 hlo::Value take(hlo::Builder& b, hlo::Value x, int axis, const std::vector<int32_t>& positions) {

@@ -9,7 +9,7 @@ extern const OpDef op_resize_nearest_neighbor_grad{
     .outputs = "output: T",
     .attrs = "align_corners: bool = false, half_pixel_centers: bool = false",
     .infer = infer_resize_gradient,
-    .lower = [](LowerContext& c) { return lower_resize_gradient(c, nearest_axis); },
+    .lower = [](LowerContext& c) { return lower_resize_gradient(c, nearest_weights); },
     .gradient =
         [](GradientContext& c) { return resize_gradient_gradient(c, "ResizeNearestNeighbor"); },
 };

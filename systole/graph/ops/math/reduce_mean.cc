@@ -1,5 +1,6 @@
 #include "systole/graph/api/array_ops.h"
 #include "systole/graph/batching/batch_rule.h"
+#include "systole/graph/core/unranked.h"
 #include "systole/graph/ops/math/reduction.h"
 
 namespace systole {
@@ -31,7 +32,7 @@ std::vector<hlo::Value> lower_reduce_mean(LowerContext& c) {
 Output num_reduced(GradientContext& c, const Dims& axes) {
   const Output x = c.input(0);
   const DType wide = accumulation_dtype(x.dtype());
-  bool known = true;
+  bool known = !is_unranked(x);
   for (const int64_t axis : axes) known = known && x.shape()[static_cast<int>(axis)] != kUnknown;
   if (known) {
     return constant(static_cast<double>(num_reduced(x.shape(), axes)), {.dtype = wide});
