@@ -7,6 +7,8 @@ JOBS ?= $(shell nproc)
 # Empty: as the build folder was configured before, at first OFF.
 WERROR ?=
 FILTER ?= .
+# An interpreter for `make wheel`; empty: python3.
+PYTHON ?=
 BASE ?=
 PROGRAMS ?= 5000
 ROUNDS ?= 100
@@ -43,12 +45,12 @@ deb: deps ## Debian packages of the programs and the libraries, in build/release
 	@cd build/release && cpack -G DEB -B packages >packages.log 2>&1 || { tail -20 packages.log; exit 1; }
 	@ls build/release/packages/*.deb
 
-wheel: deps ## the Python package systole-tpu with all libraries that it needs, in build/wheel
+wheel: deps ## the Python package systole-tpu with all libraries that it needs, in build/wheel; PYTHON=python3.13 for another Python than python3
 	@tools/install-deps.sh clients
-	@tools/install-clients.sh python
+	@tools/install-clients.sh python $(addprefix python@,$(PYTHON))
 	@$(call configure,release)
 	@$(call compile,release) --target systole_pjrt systole_app systole_python_stubs
-	@tools/make-wheel.sh build/release build/wheel
+	@tools/make-wheel.sh build/release build/wheel $(PYTHON)
 
 release: deb wheel ## what a version publishes, in build/dist: source archive, Debian packages, wheel, notes, checksums
 	@tools/make-release.sh build/release build/wheel build/dist

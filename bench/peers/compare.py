@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
+import itertools
 import json
 import math
 import os
@@ -272,6 +273,27 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cost_table(rows: list[dict[str, Any]]) -> str:
+    """Returns compile times, memory and differences of the outputs as a table of Markdown."""
+    lines = ["### Compile time, peak memory of the process, and how far outputs are from XLA's", ""]
+    lines += ["| | threads | compile, s: Systole | XLA:CPU | Systole / XLA:CPU | memory, MiB: Systole | least peer |"]
+    lines[-1] += " outputs or losses of Systole | of the peers, at most |"
+    lines += ["|---" * 9 + "|"]
+    for row in rows:
+        ours, xla = (row["compile"].get(system) for system in ("systole", "xla"))
+        memory = {system: size / 2**20 for system, size in row["peak_bytes"].items() if system != "plugin"}
+        peers = [(size, system) for system, size in memory.items() if system != "systole"]
+        cells = [row["row"], str(row["threads"])]
+        cells += [f"{value:.2f}" if value else "-" for value in (ours, xla, ours and xla and ours / xla)]
+        cells.append(f"{memory['systole']:.0f}" if "systole" in memory else "-")
+        cells.append(f"{min(peers)[0]:.0f} ({SYSTEMS[min(peers)[1]].title})" if peers else "-")
+        far = {system: value for system, value in row["difference"].items() if system in ("systole", *PEERS)}
+        cells.append(f"{far['systole']:.0e}" if "systole" in far else "-")
+        cells.append(f"{max((far[system] for system in far if system != 'systole'), default=math.nan):.0e}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def plot(rows: list[dict[str, Any]], path: pathlib.Path) -> None:
     """Draws each peer's time over Systole's, a logarithmic axis, as SVG."""
     width, left, bar, gap = 900, 90, 7, 10
@@ -313,9 +335,28 @@ def _versions() -> str:
     for client in ("jax", "torch", "tensorflow"):
         for package in (CLIENTS / client).glob("lib/python*/site-packages/*.dist-info"):
             name, _, version = package.name.removesuffix(".dist-info").partition("-")
-            if name in names:
-                found.append(f"{name} {version}")
+            if name.removesuffix("_cpu") in names:
+                found.append(f"{name.removesuffix('_cpu')} {version}")
     return ", ".join(sorted(set(found)))
+
+
+def read_rows(paths: Iterable[pathlib.Path]) -> dict[tuple[int, str], dict[str, Any]]:
+    """Returns the rows of former runs by threads and name; a later file's replace an earlier one's."""
+    return {(row["threads"], row["row"]): row for path in paths for row in json.loads(path.read_text())["rows"]}
+
+
+def write_results(args: argparse.Namespace, found: dict[tuple[int, str], dict[str, Any]]) -> None:
+    """Writes the files that the command line asks for."""
+    order = list(WORKLOADS)
+    rows = sorted(found.values(), key=lambda row: (-row["threads"], order.index(row["row"])))
+    head = {"date": f"{datetime.date.today()}", "machine": _machine(), "versions": _versions()}
+    if args.json:
+        args.json.write_text(json.dumps({**head, "rows": rows}, indent=1))
+    if args.table:
+        facts = f"{head['machine']}; {head['versions']}; {head['date']}."
+        args.table.write_text(f"{facts}\n\n{table(rows)}\n{cost_table(rows)}")
+    if args.plot:
+        plot(rows, args.plot)
 
 
 def main() -> None:
@@ -324,8 +365,11 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="only workloads whose whole name matches this regular expression")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help="only these systems")
     parser.add_argument("--threads", default="2,1", help="numbers of threads")
-    parser.add_argument("--rounds", type=int, default=5, help="measurements of each system")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each system; 0 measures nothing")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long a measurement lasts")
+    parser.add_argument(
+        "--read", type=pathlib.Path, action="append", default=[], help="adds the rows of this JSON file"
+    )
     parser.add_argument("--json", type=pathlib.Path, help="also writes the figures to this file")
     parser.add_argument("--table", type=pathlib.Path, help="also writes tables of Markdown to this file")
     parser.add_argument("--plot", type=pathlib.Path, help="also draws the ratios into this SVG file")
@@ -340,26 +384,18 @@ def main() -> None:
     for missing in sorted(set(wanted) - set(there)):
         print(f"{missing}: not installed, left out (tools/install-clients.sh {SYSTEMS[missing].client})")
     print(f"{_machine()}; {_versions()}; load {os.getloadavg()[0]:.1f}")
-    rows = []
-    for threads in map(int, args.threads.split(",")):
-        for name in names:
-            begin = time.monotonic()
-            row = measure(name, threads, [s for s in there if SYSTEMS[s].measures(name)], args.rounds, args.seconds)
-            rows.append(row)
-            cells = [
-                f"{s} {_milliseconds(row, s)} ms ({row['difference'].get(s, math.nan):.0e})" for s in row["seconds"]
-            ]
-            cells += [f"{s} fails: {error}" for s, error in row["errors"].items()]
-            best = best_peer(row)
-            verdict = f"best peer / Systole {best[1]:.2f}" if best else "no peer"
-            print(f"{name}, {threads}: {verdict}; {'; '.join(cells)}; {time.monotonic() - begin:.0f} s", flush=True)
-    head = {"date": f"{datetime.date.today()}", "machine": _machine(), "versions": _versions()}
-    if args.json:
-        args.json.write_text(json.dumps({**head, "rows": rows}, indent=1))
-    if args.table:
-        args.table.write_text(f"{head['machine']}; {head['versions']}; {head['date']}.\n\n{table(rows)}")
-    if args.plot:
-        plot(rows, args.plot)
+    found = read_rows(args.read)
+    for threads, name in itertools.product(map(int, args.threads.split(",")), names if args.rounds else []):
+        begin = time.monotonic()
+        row = measure(name, threads, [s for s in there if SYSTEMS[s].measures(name)], args.rounds, args.seconds)
+        found[threads, name] = row
+        cells = [f"{s} {_milliseconds(row, s)} ms ({row['difference'].get(s, math.nan):.0e})" for s in row["seconds"]]
+        cells += [f"{s} fails: {error}" for s, error in row["errors"].items()]
+        best = best_peer(row)
+        verdict = f"best peer / Systole {best[1]:.2f}" if best else "no peer"
+        print(f"{name}, {threads}: {verdict}; {'; '.join(cells)}; {time.monotonic() - begin:.0f} s", flush=True)
+        write_results(args, found)
+    write_results(args, found)
 
 
 if __name__ == "__main__":

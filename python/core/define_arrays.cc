@@ -9,6 +9,7 @@
 #include "systole/graph/api/string_ops.h"
 #include "systole/graph/api/tpu_ops.h"
 #include "systole/graph/functions/array_functions.h"
+#include "systole/graph/functions/ranked_copy.h"
 
 namespace systole::python {
 namespace {
@@ -19,6 +20,9 @@ void define_leaves() {
   function("placeholder", +[](DType dtype, const Shape& shape, std::optional<std::string> name) {
     return placeholder(dtype, shape, name.value_or("Placeholder"));
   }, {"dtype", "shape", "name"});
+  function("unranked_placeholder", +[](DType dtype, std::optional<std::string> name) {
+    return unranked_placeholder(dtype, name.value_or("Placeholder"));
+  }, {"dtype", "name"});
   function("placeholder_with_default", +[](const Input& input, const Shape& shape, std::optional<std::string> name) {
     return placeholder_with_default(input, shape, name.value_or("PlaceholderWithDefault"));
   }, {"input", "shape", "name"});
@@ -93,6 +97,12 @@ void define_parts() {
   function("meshgrid", meshgrid, {"vectors"}, field("indexing", &MeshgridOptions::indexing));
   function("matrix_band_part", matrix_band_part, {"input", "num_lower", "num_upper"});
   function("matrix_diag", matrix_diag, {"diagonal"});
+  function("diag", diag, {"diagonal"});
+  function("matrix_diag_part", matrix_diag_part, {"input"});
+  function("diag_part", diag_part, {"input"});
+  function("trace", trace, {"x"});
+  function("gather_nd", gather_nd, {"params", "indices"});
+  function("scatter_nd", scatter_nd, {"indices", "updates", "shape"});
   function("reverse_sequence", reverse_sequence, {"input", "seq_lengths"},
            field("seq_axis", &ReverseSequenceOptions::seq_axis),
            field("batch_axis", &ReverseSequenceOptions::batch_axis));
@@ -149,6 +159,13 @@ void define_checks() {
   one("assert_negative", assert_negative);
   one("assert_non_positive", assert_non_positive);
   one("assert_non_negative", assert_non_negative);
+  function("assert_scalar", assert_scalar, {"tensor"}, field("message", &AssertOptions::message));
+  one("assert_integer", assert_integer);
+  function("assert_rank", assert_rank, {"x", "rank"}, field("message", &AssertOptions::message));
+  function("assert_rank_at_least", assert_rank_at_least, {"x", "rank"}, field("message", &AssertOptions::message));
+  function("assert_type", assert_type, {"tensor", "tf_type"}, field("message", &AssertOptions::message));
+  function("assert_near", assert_near, {"x", "y"}, field("rtol", &AssertNearOptions::rtol),
+           field("atol", &AssertNearOptions::atol), field("message", &AssertNearOptions::message));
   function("assert_op", assert_op, {"condition"}, field("message", &AssertOptions::message));
   function("check_numerics", check_numerics, {"tensor", "message"});
   function("verify_tensor_all_finite", verify_tensor_all_finite, {"t", "msg"});

@@ -1,6 +1,7 @@
 // Errors of the library as exceptions of Python.
 #include "bindings.h"
 #include "systole/base/error.h"
+#include "systole/train/loop/signals.h"
 
 namespace systole::python {
 namespace {
@@ -19,6 +20,15 @@ void translate(const std::exception_ptr& pointer, void*) {
 }
 
 }  // namespace
+
+void raise_stopped(std::string_view signal) {
+  if (signal == "SIGINT") {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } else {
+    PyErr_SetObject(PyExc_SystemExit, nb::int_(StopSignals::exit_code()).ptr());
+  }
+  throw nb::python_error();
+}
 
 void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 

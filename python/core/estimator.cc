@@ -6,6 +6,8 @@
 #include "session_handle.h"
 #include "systole/keras_estimator/model_to_estimator.h"
 #include "systole/train/checkpoint_utils.h"
+#include "systole/train/loop/signals.h"
+#include "tpu_check.h"
 #include "values.h"
 
 namespace systole::python {
@@ -145,6 +147,17 @@ RunConfig config_of(nb::dict options) {
   return config;
 }
 
+// A checkpoint, or a WarmStartSettings of Python.
+WarmStartSettings warm_start_of(nb::handle value) {
+  if (!nb::hasattr(value, "ckpt_to_initialize_from")) return nb::cast<std::string>(nb::str(value));
+  WarmStartSettings settings(nb::cast<std::string>(nb::str(value.attr("ckpt_to_initialize_from"))));
+  settings.vars_to_warm_start = nb::cast<std::string>(value.attr("vars_to_warm_start"));
+  for (auto [name, before] : nb::dict(value.attr("var_name_to_prev_var_name"))) {
+    settings.var_name_to_prev_var_name[nb::cast<std::string>(name)] = nb::cast<std::string>(before);
+  }
+  return settings;
+}
+
 EstimatorHandle make_estimator(nb::object model_fn, nb::dict options, nb::object warm_start) {
   TPUEstimatorOptions made{.model_fn = model_fn_of(model_fn), .config = config_of(options)};
   made.use_tpu = options.contains("use_tpu") && nb::cast<bool>(nb::bool_(nb::object(options["use_tpu"])));
@@ -153,7 +166,7 @@ EstimatorHandle make_estimator(nb::object model_fn, nb::dict options, nb::object
                               std::pair("predict_batch_size", &TPUEstimatorOptions::predict_batch_size)}) {
     if (options.contains(name)) made.*member = number(options[name]);
   }
-  if (!warm_start.is_none()) made.warm_start_from = nb::cast<std::string>(warm_start);
+  if (!warm_start.is_none()) made.warm_start_from = warm_start_of(warm_start);
   if (options.contains("tpu")) return {std::make_shared<TPUEstimator>(std::move(made))};
   EstimatorOptions plain{.model_fn = made.model_fn, .config = made.config, .warm_start_from = made.warm_start_from};
   return {std::make_shared<Estimator>(std::move(plain))};
@@ -171,8 +184,11 @@ void bind_methods(nb::class_<EstimatorHandle>& c) {
           const InputFn input = input_fn_of(input_fn);
           const TrainOptions options{
               .steps = number(steps), .max_steps = number(max_steps), .hooks = hooks_of(hooks)};
-          const nb::gil_scoped_release unlocked;
-          e.estimator->train(input, options);
+          {
+            const nb::gil_scoped_release unlocked;
+            e.estimator->train(input, options);
+          }
+          if (const char* const signal = StopSignals::received()) raise_stopped(signal);
         })
       .def("evaluate",
            [](EstimatorHandle& e, nb::object input_fn, nb::object steps, const std::string& path, const std::string& name,
@@ -181,9 +197,13 @@ void bind_methods(nb::class_<EstimatorHandle>& c) {
              const EvaluateOptions options{
                  .steps = number(steps), .hooks = hooks_of(hooks), .checkpoint_path = path, .name = name};
              Evaluation evaluation;
-             {
+             try {
                const nb::gil_scoped_release unlocked;
                evaluation = e.estimator->evaluate(input, options);
+             } catch (const Error& error) {
+               const char* const signal = StopSignals::received();
+               if (error.code() == Code::cancelled && signal != nullptr) raise_stopped(signal);
+               throw;
              }
              nb::dict values;
              for (const auto& [metric, value] : evaluation) values[metric.c_str()] = array_of(value);
@@ -211,6 +231,13 @@ void bind_methods(nb::class_<EstimatorHandle>& c) {
              };
              const nb::gil_scoped_release unlocked;
              return e.estimator->export_saved_model(folder, receiver, {.checkpoint_path = path});
+           })
+      .def("check",
+           [](EstimatorHandle& e, nb::object input_fn, nb::dict keywords) {
+             const InputFn input = input_fn_of(input_fn);
+             const TPUCheckOptions options = check_options_of(keywords);
+             const nb::gil_scoped_release unlocked;
+             return e.estimator->check(input, options);
            })
       .def_prop_ro("model_dir", [](const EstimatorHandle& e) { return e.estimator->model_dir(); })
       .def("latest_checkpoint", [](const EstimatorHandle& e) { return e.estimator->latest_checkpoint(); })

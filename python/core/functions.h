@@ -49,6 +49,14 @@ inline int64_t integer_of(nb::handle value) {
   return nb::cast<int64_t>(nb::int_(nb::borrow(value)));
 }
 
+inline std::vector<double> numbers_of(nb::handle value) {
+  std::vector<double> numbers;
+  for (nb::handle element : nb::borrow<nb::object>(value)) {
+    numbers.push_back(nb::cast<double>(nb::float_(nb::borrow(element))));
+  }
+  return numbers;
+}
+
 #define SYSTOLE_FROM(Type, expression)                                                        \
   template <>                                                                                 \
   struct From<Type> {                                                                         \
@@ -59,12 +67,14 @@ SYSTOLE_FROM(Output, output_of(value, a.like))
 SYSTOLE_FROM(bool, nb::cast<bool>(nb::bool_(nb::borrow(value))))
 SYSTOLE_FROM(int, nb::cast<int>(nb::int_(nb::borrow(value))))
 SYSTOLE_FROM(int64_t, integer_of(value))
+SYSTOLE_FROM(uint32_t, static_cast<uint32_t>(integer_of(value)))
 SYSTOLE_FROM(double, nb::cast<double>(nb::float_(nb::borrow(value))))
 SYSTOLE_FROM(std::string, nb::cast<std::string>(nb::str(value)))
 SYSTOLE_FROM(DType, dtype_of_object(value))
 SYSTOLE_FROM(Shape, shape_of_object(value))
 SYSTOLE_FROM(Axes, Axes(integers_of(value)))
 SYSTOLE_FROM(std::vector<int64_t>, integers_of(value))
+SYSTOLE_FROM(std::vector<double>, numbers_of(value))
 SYSTOLE_FROM(Padding, Padding(nb::cast<std::string>(nb::str(value)).c_str()))
 SYSTOLE_FROM(Initializer, initializer_of(value))
 SYSTOLE_FROM(layers::Regularizer, regularizer_of(value))
@@ -249,5 +259,6 @@ void define_arrays();
 void define_nn();
 void define_layers();
 void define_images();
+void define_candidate_sampling();
 
 }  // namespace systole::python

@@ -277,6 +277,17 @@ std::string place_of(const Node& node) {
   return node.where().known() ? fmt::format("{}:{}", node.where().file, node.where().line) : "";
 }
 
+// Programs find a graph's variables and what sets them by the types of 1.15: a variable without use_resource is a
+// VariableV2, and an Assign gives the variable that it sets.
+std::string type_of(const Node& node) {
+  if (node.op_name() == "VarHandleOp") return "VariableV2";
+  return node.op_name() == "AssignVariableOp" ? "Assign" : std::string(node.op_name());
+}
+
+std::vector<Output> results_of(Node& node) {
+  return node.op_name() == "AssignVariableOp" ? std::vector{node.input(0)} : node.outputs();
+}
+
 // What a handle is the handle of: equal ones are equal, as keys of a feed_dict.
 size_t hash_of(const TensorHandle& t) { return std::hash<Output>()(t.output); }
 size_t hash_of(const OperationHandle& o) { return std::hash<const void*>()(o.operation.node()); }
@@ -322,7 +333,7 @@ void bind_tensor(nb::module_& m) {
            });
   nb::class_<OperationHandle>(m, "Operation", nb::type_slots(handle_slots<OperationHandle>))
       .def_prop_ro("name", [](const OperationHandle& o) { return o.operation.name(); })
-      .def_prop_ro("type", [](const OperationHandle& o) { return std::string(o.operation.node()->op_name()); })
+      .def_prop_ro("type", [](const OperationHandle& o) { return type_of(*o.operation.node()); })
       .def_prop_ro("inputs",
                    [](const OperationHandle& o) {
                      const auto inputs = o.operation.node()->inputs();
@@ -336,7 +347,7 @@ void bind_tensor(nb::module_& m) {
                      }
                      return all;
                    })
-      .def_prop_ro("outputs", [](const OperationHandle& o) { return wrap(o.operation.node()->outputs()); })
+      .def_prop_ro("outputs", [](const OperationHandle& o) { return wrap(results_of(*o.operation.node())); })
       .def_prop_ro("graph", [](const OperationHandle& o) { return o.graph; })
       .def_prop_ro("_place", [](const OperationHandle& o) { return place_of(*o.operation.node()); })
       .def("get_attr", [](const OperationHandle& o, const std::string& name) {

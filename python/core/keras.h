@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "systole/keras/fit/progress_bar.h"
 #include "systole/keras/keras.h"
 #include "values.h"
 
@@ -40,6 +41,9 @@ void register_live_objects();
 // A function of tensors that is Python's: it takes the GIL.
 std::function<Output(const Output&)> tensor_function(nb::object f);
 keras::LossFn loss_function(nb::object f);
+// Of a name, or of {"class_name": ..., "config": {...}} as text. Errors: NOT_FOUND.
+keras::LossSpec keras_loss_of(const std::string& text);
+keras::MetricSpec keras_metric_of(const std::string& text);
 
 // While a layer of Python is called, the program that it is called in.
 class ContextScope {
@@ -72,6 +76,21 @@ auto running(F&& f) {
   });
 }
 
+// While it exists, on its thread, the progress of fit() and evaluate() goes to sys.stdout, where a notebook or a program has put
+// another object there than the process's own. For a thread with the GIL.
+class PythonOutput {
+ public:
+  PythonOutput();
+  ~PythonOutput();
+  PythonOutput(const PythonOutput&) = delete;
+  PythonOutput& operator=(const PythonOutput&) = delete;
+
+ private:
+  nb::object out_;
+  std::FILE* file_ = nullptr;
+  std::optional<keras::ProgressOutput> output_;
+};
+
 nb::list arrays_object(const std::vector<Tensor>& tensors);
 std::vector<Tensor> tensors_of_list(nb::handle list, Keep* keep = nullptr);
 nb::list layers_object(const std::vector<keras::Layer>& layers);
@@ -82,5 +101,6 @@ void bind_keras_functions(nb::module_& m);
 void bind_keras_models(nb::module_& m);
 void bind_keras_callbacks(nb::module_& m);
 void bind_keras_data(nb::module_& m);
+void bind_keras_images(nb::module_& m);
 
 }  // namespace systole::python

@@ -207,6 +207,7 @@ void bind_keras(nb::module_& m) {
   bind_keras_callbacks(m);
   bind_keras_models(m);
   bind_keras_data(m);
+  bind_keras_images(m);
 }
 
 }  // namespace systole::python

@@ -7,11 +7,6 @@
 
 namespace systole::python {
 
-template <>
-struct From<uint32_t> {
-  static uint32_t get(nb::handle value, const Arguments&) { return static_cast<uint32_t>(integer_of(value)); }
-};
-
 namespace {
 
 namespace kd = keras::datasets;

@@ -5,6 +5,7 @@
 #include "keras.h"
 #include "rules.h"
 #include "systole/keras/base/fields.h"
+#include "systole/keras/base/rule_config.h"
 #include "systole/keras/optimizers/optimizer_class.h"
 
 namespace systole::python {
@@ -28,6 +29,24 @@ nb::list optimizer_list() {
     if (made.def == nullptr) continue;
     all.append(nb::make_tuple(made.name, made.alias, python_of(made.from_config(keras::Json::object())->config()),
                               std::string(made.def->doc)));
+  }
+  return all;
+}
+
+// (name, aliases, class, arguments) of each definition of a loss or metric that Keras has.
+template <class Defs>
+nb::list rule_classes(const Defs& defs) {
+  nb::list all;
+  for (const auto* def : defs) {
+    if (def->keras_name.empty()) continue;
+    std::vector<std::string> arguments;
+    for (const RuleArgument& argument : def->arguments) {
+      if (argument.in_keras()) arguments.emplace_back(argument.name);
+    }
+    const std::string made = def->keras_class.empty() ? keras::camel_case(def->keras_name) : std::string(def->keras_class);
+    std::vector<std::string> aliases;
+    if constexpr (requires { def->keras_aliases; }) aliases = keras::split_names(def->keras_aliases);
+    all.append(nb::make_tuple(std::string(def->keras_name), texts_object(aliases), made, texts_object(arguments)));
   }
   return all;
 }
@@ -75,6 +94,16 @@ keras::LossFn loss_function(nb::object f) {
   };
 }
 
+keras::LossSpec keras_loss_of(const std::string& text) {
+  return text.starts_with("{") ? keras::loss_from_json(json_of(text)) : keras::LossSpec(text);
+}
+
+keras::MetricSpec keras_metric_of(const std::string& text) {
+  if (!text.starts_with("{")) return text;
+  if (auto found = keras::metric_from_class(json_of(text))) return *std::move(found);
+  throw not_found("Unknown metric function:{}", text);
+}
+
 void bind_keras_functions(nb::module_& m) {
   m.def("keras_initializer_classes", [] { return describe(keras::JsonType<keras::InitializerSpec>::classes()); });
   m.def("keras_regularizer_classes", [] { return describe(keras::JsonType<keras::RegularizerSpec>::classes()); });
@@ -88,18 +117,19 @@ void bind_keras_functions(nb::module_& m) {
   m.def("keras_register_activation", [](const std::string& name, nb::object f) {
     building([&] { keras::register_activation(name, tensor_function(f)); });
   });
-  // `config`: the arguments of a loss object.
-  m.def("keras_loss", [](const std::string& config, nb::handle y_true, nb::handle y_pred) {
+  m.def("keras_loss_classes", [] { return rule_classes(all_loss_defs()); });
+  m.def("keras_metric_classes", [] { return rule_classes(all_metric_defs()); });
+  m.def("keras_loss", [](const std::string& loss, nb::handle y_true, nb::handle y_pred) {
     return building([&] {
       const Output predictions = output_of(y_pred);
-      return wrap(keras::loss_from_json(json_of(config))(output_of(y_true, predictions.dtype()), predictions));
+      return wrap(keras_loss_of(loss)(output_of(y_true, predictions.dtype()), predictions));
     });
   });
-  m.def("keras_metric", [](const std::string& name, nb::handle y_true, nb::handle y_pred) {
+  m.def("keras_metric", [](const std::string& metric, nb::handle y_true, nb::handle y_pred) {
     return building([&] {
       const Output predictions = output_of(y_pred);
       const Output targets = output_of(y_true, predictions.dtype());
-      const auto found = keras::MetricSpec(name).resolve(predictions.shape(), targets.shape(), keras::LossSpec());
+      const auto found = keras_metric_of(metric).resolve(predictions.shape(), targets.shape(), keras::LossSpec());
       return wrap(found.function(targets, predictions));
     });
   });

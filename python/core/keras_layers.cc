@@ -129,12 +129,14 @@ class GraphContext {
   GraphContext(const GraphContext&) = delete;
   GraphContext& operator=(const GraphContext&) = delete;
 
-  std::vector<Output> apply(keras::Layer& layer, const std::vector<Output>& inputs, bool training) {
+  std::vector<Output> apply(keras::Layer& layer, const std::vector<Output>& inputs, bool training,
+                            const keras::CallArguments& arguments) {
     const keras::Layer* const outer = std::exchange(layer_, &layer);
     keras::CallContext& context = *contexts_.at(training);
     const ContextScope scope(context);
     const size_t updates = context.updates().size();
     const size_t losses = context.losses().size();
+    const keras::CallContext::CallScope call_scope(context, std::nullopt, arguments);
     std::vector<Output> outputs = layer.definition()->apply(context, inputs);
     layer_ = outer;
     for (size_t i = updates; i < context.updates().size(); ++i) {
@@ -193,6 +195,17 @@ std::optional<bool> flag_of(nb::handle value) {
   return value.is_none() ? std::nullopt : std::optional(nb::cast<bool>(nb::bool_(nb::borrow(value))));
 }
 
+// ([names of inputs], {flag: value}) of a call whose layer takes more than inputs.
+keras::CallArguments arguments_of(nb::handle given) {
+  keras::CallArguments arguments;
+  if (given.is_none()) return arguments;
+  const auto pair = nb::cast<nb::tuple>(given);
+  for (nb::handle name : pair[0]) arguments.inputs.push_back(nb::cast<std::string>(name));
+  for (const auto& [name, value] : nb::cast<nb::dict>(pair[1]))
+    arguments.flags[nb::cast<std::string>(name)] = nb::cast<bool>(nb::bool_(nb::borrow(value)));
+  return arguments;
+}
+
 nb::list classes() {
   nb::list all;
   for (const std::string& name : keras::layer_class_names()) {
@@ -205,7 +218,9 @@ nb::list classes() {
     }
     nb::list aliases;
     for (const std::string& alias : made.aliases) aliases.append(alias);
-    all.append(nb::make_tuple(name, aliases, arguments));
+    const nb::tuple call = nb::make_tuple(texts_object(made.call.tensors), made.call.takes_list,
+                                          texts_object(made.call.flags));
+    all.append(nb::make_tuple(name, aliases, arguments, call));
   }
   return all;
 }
@@ -258,19 +273,20 @@ void bind_layer(nb::class_<keras::Layer>& c) {
       .def_prop_rw("trainable", [](const L& l) { return l.trainable(); },
                    [](const L& l, bool value) { l.set_trainable(value); })
       .def("call_symbolic",
-           [](const L& l, nb::handle inputs, nb::handle training, nb::handle states) {
+           [](const L& l, nb::handle inputs, nb::handle training, nb::handle states, nb::handle arguments) {
              return building([&] {
                return symbolic_object(l(symbolic_of(inputs), {.training = flag_of(training),
-                                                              .initial_state = symbolic_of(states)}));
+                                                              .initial_state = symbolic_of(states),
+                                                              .arguments = arguments_of(arguments)}));
              });
            })
       // Inside of the call of another layer.
       .def("call_inside",
-           [](const L& l, nb::handle inputs, nb::handle training) -> nb::object {
+           [](const L& l, nb::handle inputs, nb::handle training, nb::handle arguments) -> nb::object {
              keras::CallContext* const context = ContextScope::current();
              if (context == nullptr) return nb::none();
              return building([&]() -> nb::object {
-               const keras::CallContext::TrainingScope phase(*context, flag_of(training));
+               const keras::CallContext::CallScope scope(*context, flag_of(training), arguments_of(arguments));
                return wrap(l.definition()->apply(*context, outputs_of_list(inputs)));
              });
            })
@@ -313,8 +329,9 @@ void bind_layer(nb::class_<keras::Layer>& c) {
 void bind_graph_context(nb::module_& m) {
   nb::class_<GraphContext>(m, "KerasGraphContext")
       .def("apply",
-           [](GraphContext& g, keras::Layer& layer, nb::handle inputs, bool training) {
-             return building([&] { return wrap(g.apply(layer, outputs_of_list(inputs), training)); });
+           [](GraphContext& g, keras::Layer& layer, nb::handle inputs, bool training, nb::handle arguments) {
+             return building(
+                 [&] { return wrap(g.apply(layer, outputs_of_list(inputs), training, arguments_of(arguments))); });
            })
       .def("updates", [](const GraphContext& g) { return wrap(g.updates()); })
       .def("losses", [](const GraphContext& g) { return wrap(g.losses()); })

@@ -14,16 +14,15 @@ using keras::Model;
 keras::LossSpec loss_of(nb::handle value) {
   if (value.is_none()) return {};
   if (!PyUnicode_Check(value.ptr())) return loss_function(nb::borrow(value));
-  const auto text = nb::cast<std::string>(value);
-  return text.starts_with("{") ? keras::loss_from_json(json_of(text)) : keras::LossSpec(text);
+  return keras_loss_of(nb::cast<std::string>(value));
 }
 
-// A name, or (name, function).
+// A name, {"class_name": ..., "config": ...} as text, or (name, function).
 keras::MetricSpec metric_of(nb::handle value) {
   if (PyTuple_Check(value.ptr())) {
     return {nb::cast<std::string>(value[0]), loss_function(nb::object(value[1]))};
   }
-  return nb::cast<std::string>(value);
+  return keras_metric_of(nb::cast<std::string>(value));
 }
 
 std::vector<keras::MetricSpec> metrics_of(nb::handle list) {
@@ -96,6 +95,7 @@ keras::FitInput fit_input(nb::handle value, Keep& keep) {
   const auto kind = nb::cast<std::string>(value[0]);
   if (kind == "arrays") return arrays_of(value[1], &keep);
   if (kind == "dataset") return nb::cast<Dataset>(nb::object(value[1]));
+  if (kind == "images") return nb::cast<std::shared_ptr<keras::preprocessing::image::ImageIterator>>(nb::object(value[1]));
   if (kind == "sequence") return std::make_shared<PythonSequence>(nb::object(value[1]));
   return [next = Held(nb::object(value[1]))]() -> std::optional<Arrays> {
     const nb::gil_scoped_acquire gil;
@@ -127,18 +127,6 @@ keras::Shuffle shuffle_of(nb::handle value) {
   return {nb::cast<bool>(nb::bool_(nb::borrow(value)))};
 }
 
-// Ctrl-C ends a run; Python hears of it as KeyboardInterrupt, and of other signals as SystemExit.
-void raise_if_stopped(const std::string& signal) {
-  if (signal.empty()) return;
-  if (signal == "SIGINT") {
-    keras::resume_training();
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-  } else {
-    PyErr_SetObject(PyExc_SystemExit, nb::str(signal.c_str()).ptr());
-  }
-  throw nb::python_error();
-}
-
 nb::tuple fit(const Model& model, nb::handle input, nb::dict given) {
   Keep keep;
   keras::FitOptions options{.batch_size = nb::cast<int64_t>(given["batch_size"]),
@@ -154,8 +142,10 @@ nb::tuple fit(const Model& model, nb::handle input, nb::dict given) {
                             .hang_timeout_secs = 0};
   if (const nb::object data = given["validation_data"]; !data.is_none()) options.validation_data = fit_input(data, keep);
   const keras::FitInput read = fit_input(input, keep);
+  const PythonOutput output;
+  const keras::InterruptionsAreThrown thrown;
   const keras::History history = running([&] { return model.fit(read, options); });
-  raise_if_stopped(history.stopped_by);
+  if (!history.stopped_by.empty()) raise_stopped(history.stopped_by);
   nb::list epochs;
   for (const int64_t epoch : history.epoch) epochs.append(epoch);
   nb::dict values;
@@ -177,6 +167,7 @@ void bind_training(nb::class_<Model, keras::Layer>& c) {
              const keras::FitInput read = fit_input(input, keep);
              const keras::EvaluateOptions options{
                  .batch_size = batch_size, .verbose = verbose, .steps = count_of(steps), .hang_timeout_secs = 0};
+             const PythonOutput output;
              return scores_object(running([&] { return m.evaluate(read, options); }));
            })
       .def("predict",
@@ -185,6 +176,7 @@ void bind_training(nb::class_<Model, keras::Layer>& c) {
              const keras::FitInput read = fit_input(input, keep);
              const keras::PredictOptions options{
                  .batch_size = batch_size, .verbose = verbose, .steps = count_of(steps), .hang_timeout_secs = 0};
+             const PythonOutput output;
              return arrays_object(running([&] {
                if (const Arrays* arrays = read.arrays()) return m.predict_all(arrays->x, options);
                return m.predict_all_generator(read, options);

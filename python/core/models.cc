@@ -1,7 +1,7 @@
-// Recurrent networks, records of examples, images: functions whose arguments are structures.
+// Recurrent networks, records of examples, tables, sampled losses: functions whose arguments are structures.
 #include "bindings.h"
 #include "functions.h"
-#include "systole/graph/api/image_ops.h"
+#include "systole/graph/api/lookup_ops.h"
 #include "systole/graph/api/parsing_ops.h"
 #include "systole/train/candidate_sampling.h"
 #include "systole/train/rnn.h"
@@ -126,38 +126,50 @@ void bind_records(nb::module_& m) {
   m.def("parse_example", [](nb::handle serialized, nb::dict features) {
     return building([&] { return outputs_object(parse_example(input_of(serialized), features_of(features))); });
   });
+  m.def("decode_csv", [](nb::handle records, nb::list defaults, const std::string& delimiter, bool quotes,
+                         const std::string& missing, nb::handle columns) {
+    return building([&] {
+      std::vector<Tensor> usual;
+      for (nb::handle value : defaults) usual.push_back(tensor_of(value));
+      const DecodeCsvOptions options{
+          .field_delim = delimiter, .use_quote_delim = quotes, .na_value = missing, .select_cols = integers_of(columns)};
+      return wrap(decode_csv(input_of(records), usual, options));
+    });
+  });
+}
+
+void bind_tables(nb::module_& m) {
+  nb::class_<LookupTable>(m, "LookupTable")
+      .def("lookup", [](const LookupTable& t, nb::handle keys) { return building([&] { return wrap(t.lookup(input_of(keys))); }); })
+      .def("size", [](const LookupTable& t) { return building([&] { return wrap(t.size()); }); })
+      .def_prop_ro("initializer", [](const LookupTable& t) { return wrap(t.initializer()); });
+  // Of words in a list, else of the lines of a file.
+  m.def("index_table", [](nb::handle words, const std::string& file, int64_t buckets, int64_t missing, int64_t size) {
+    return building([&] {
+      const IndexTableOptions options{.num_oov_buckets = buckets, .vocab_size = size, .default_value = missing};
+      return words.is_none() ? index_table_from_file(file, options) : index_table_from_tensor(tensor_of(words), options);
+    });
+  });
+  m.def("string_table", [](nb::handle words, const std::string& file, const std::string& missing, int64_t size) {
+    return building([&] {
+      const IndexToStringOptions options{.vocab_size = size, .default_value = missing};
+      return words.is_none() ? index_to_string_table_from_file(file, options)
+                             : index_to_string_table_from_tensor(tensor_of(words), options);
+    });
+  });
+  m.def("crossed_buckets", [](nb::list columns, int64_t buckets, int64_t key) {
+    return building([&] {
+      std::vector<Output> values;
+      for (nb::handle column : columns) values.push_back(output_of(column));
+      return wrap(crossed_buckets(InputList(values), buckets, {.hash_key = key}));
+    });
+  });
+  m.def("tables_initializer", [] { return building([&] { return wrap(tables_initializer()); }); });
 }
 
 }  // namespace
 
-void define_images() {
-  using image::Size;
-  function("image.resize_images",
-           +[](const Input& images, const std::vector<int64_t>& size, std::optional<int64_t> method,
-               std::optional<bool> align_corners) {
-             const image::ResizeOptions options{.align_corners = align_corners.value_or(false)};
-             return image::resize_images(images, Size{size.at(0), size.at(1)},
-                                         method.value_or(0) == 1 ? image::ResizeMethod::nearest_neighbor
-                                                                 : image::ResizeMethod::bilinear,
-                                         options);
-           },
-           {"images", "size", "method", "align_corners"});
-  function("image.random_flip_left_right", image::random_flip_left_right, {"image"},
-           field("seed", &image::RandomOptions::seed));
-  function("image.flip_left_right", image::flip_left_right, {"image"});
-  function("image.flip_up_down", image::flip_up_down, {"image"});
-  function("image.per_image_standardization", image::per_image_standardization, {"image"});
-  function("image.rgb_to_grayscale", image::rgb_to_grayscale, {"images"});
-  function("image.grayscale_to_rgb", image::grayscale_to_rgb, {"images"});
-  function("image.central_crop", image::central_crop, {"image", "central_fraction"});
-  function("image.resize_image_with_crop_or_pad", image::resize_with_crop_or_pad,
-           {"image", "target_height", "target_width"});
-  function("image.convert_image_dtype",
-           +[](const Input& image, DType dtype, std::optional<bool> saturate) {
-             return image::convert_image_dtype(image, dtype, saturate.value_or(false));
-           },
-           {"image", "dtype", "saturate"});
-  function("random_crop", image::random_crop, {"value", "size"}, field("seed", &image::RandomOptions::seed));
+void define_candidate_sampling() {
   const auto sampled = [](const char* name, auto f) {
     function(name, f, {"weights", "biases", "labels", "inputs", "num_sampled", "num_classes", "num_true"});
   };
@@ -188,6 +200,7 @@ void bind_models(nb::module_& m) {
   bind_cells(m);
   bind_rnn(m);
   bind_records(m);
+  bind_tables(m);
 }
 
 }  // namespace systole::python

@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_hooks(m);
   bind_estimator(m);
+  bind_tpu_check(m);
   bind_models(m);
   bind_keras(m);
 }

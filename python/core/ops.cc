@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "functions.h"
+#include "ranks.h"
 
 namespace systole::python {
 namespace {
@@ -30,6 +31,17 @@ DType first_dtype(nb::dict values) {
   return DType::invalid;
 }
 
+nb::object call_function(const Function& f, nb::dict values) {
+  const auto call = [&](nb::dict given) { return f.call({f.name, given, first_dtype(given)}); };
+  try {
+    return call(values);
+  } catch (const Error&) {
+    nb::object result = call_with_ranks(values, call);
+    if (!result.is_valid()) throw;
+    return result;
+  }
+}
+
 }  // namespace
 
 void add_function(Function function) { functions()[function.name] = std::move(function); }
@@ -40,6 +52,7 @@ void bind_ops(nb::module_& m) {
   define_nn();
   define_layers();
   define_images();
+  define_candidate_sampling();
   nb::class_<Function>(m, "Function")
       .def_prop_ro("name", [](const Function& f) { return f.name; })
       .def_prop_ro("documentation", [](const Function& f) { return documentation_of(f.name); })
@@ -50,7 +63,7 @@ void bind_ops(nb::module_& m) {
                      return names;
                    })
       .def("__call__", [](const Function& f, nb::dict values) {
-        return building([&] { return f.call({f.name, values, first_dtype(values)}); });
+        return building([&] { return call_function(f, values); });
       });
   m.def("documentation", [](const std::string& function) { return documentation_of(function); });
   m.def("functions", [] {

@@ -33,38 +33,37 @@ bool is_sequence(nb::handle value) { return PyList_CheckExact(value.ptr()) || Py
 }  // namespace
 
 // What a call asks for.
-struct Runs::Wanted {
+struct Runs::Wanted : RunArguments {
   std::vector<Place> places;  // of the fetches, then of the keys
-  std::vector<nb::object> fetches;
-  std::vector<std::pair<nb::object, nb::object>> feeds;
 
   // Returns false for what is not plain.
-  bool read(nb::handle all, nb::handle feed_dict) {
+  bool read(nb::handle all, nb::handle feed_dict, RankedRuns& ranks) {
     if (is_sequence(all)) {
       for (nb::handle fetch : nb::borrow<nb::object>(all)) fetches.push_back(nb::borrow(fetch));
     } else {
       fetches.push_back(nb::borrow(all));
     }
-    for (const nb::object& fetch : fetches) {
-      if (!add(fetch)) return false;
-    }
-    if (feed_dict.is_none()) return true;
+    const auto is_plain = [](const nb::object& fetch) { return place_of(fetch).has_value(); };
+    if (!std::ranges::all_of(fetches, is_plain)) return false;
+    if (!feed_dict.is_none() && !read_feeds(feed_dict)) return false;
+    ranks.apply(*this);
+    for (const nb::object& fetch : fetches) places.push_back(*place_of(fetch));
+    for (const auto& [key, value] : feeds) places.push_back(*place_of(key));
+    return true;
+  }
+
+ private:
+  bool read_feeds(nb::handle feed_dict) {
     if (!PyDict_CheckExact(feed_dict.ptr())) return false;
     Py_ssize_t next = 0;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(feed_dict.ptr(), &next, &key, &value) != 0) {
-      if (!add(key) || places.back().index == -1) return false;
+      const std::optional<Place> place = place_of(key);
+      if (!place || place->index == -1) return false;
       feeds.emplace_back(nb::borrow(key), nb::borrow(value));
     }
     return true;
-  }
-
- private:
-  bool add(nb::handle value) {
-    const std::optional<Place> place = place_of(value);
-    if (place) places.push_back(*place);
-    return place.has_value();
   }
 };
 
@@ -109,7 +108,7 @@ std::vector<Tensor> Runs::run_once(Session& session, const Wanted& wanted, std::
 
 nb::object Runs::run(nb::handle fetches, nb::handle feeds) {
   Wanted wanted;
-  if (!wanted.read(fetches, feeds)) return nb::borrow(Py_NotImplemented);
+  if (!wanted.read(fetches, feeds, ranks_)) return nb::borrow(Py_NotImplemented);
   Keep keep;
   std::vector<Tensor> values;
   values.reserve(wanted.feeds.size());

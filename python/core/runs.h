@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ranks.h"
 #include "systole/session/session.h"
 #include "values.h"
 
@@ -22,6 +23,8 @@ class Runs {
   // that. Feeds are None or a dict with tensors as keys. NotImplemented for other fetches and feeds, which Python takes
   // apart. Errors: those of Session::run; TypeError and ValueError for feeds that do not fit.
   nb::object run(nb::handle fetches, nb::handle feeds);
+  // What other runs have in common with these.
+  RankedRuns& ranks() { return ranks_; }
   // Lets go of the session. Later runs are FAILED_PRECONDITION.
   void clear() {
     runs_.clear();
@@ -38,6 +41,7 @@ class Runs {
 
   std::shared_ptr<Session> session_;
   std::vector<std::shared_ptr<Run>> runs_;  // the last used first
+  RankedRuns ranks_;
 };
 
 // The value of a feed, in the dtype of its key. Errors as TensorFlow's: TypeError, ValueError.

@@ -54,13 +54,17 @@ std::shared_ptr<Session> make_session(std::string_view target, const SessionConf
 }
 
 nb::list run(SessionHandle& handle, nb::list fetches, nb::dict feeds) {
+  RunArguments arguments;
+  for (nb::handle fetch : fetches) arguments.fetches.push_back(nb::borrow(fetch));
+  for (auto [key, value] : feeds) arguments.feeds.emplace_back(nb::borrow(key), nb::borrow(value));
+  handle.runs.ranks().apply(arguments);
   std::vector<Fetch> wanted;
-  wanted.reserve(fetches.size());
-  for (nb::handle fetch : fetches) wanted.push_back(fetch_of(fetch));
+  wanted.reserve(arguments.fetches.size());
+  for (const nb::object& fetch : arguments.fetches) wanted.push_back(fetch_of(fetch));
   Keep keep;
   FeedDict items;
-  items.reserve(feeds.size());
-  for (auto [key, value] : feeds) {
+  items.reserve(arguments.feeds.size());
+  for (const auto& [key, value] : arguments.feeds) {
     const Output output = key_of(key);
     items.emplace_back(output, FeedValue(feed_of(value, output, keep)));
   }

@@ -229,17 +229,32 @@ void bind_values(nb::module_& m) {
 
 std::shared_ptr<Graph> owner_of(Graph& graph) { return graph.root().weak_from_this().lock(); }
 
+namespace {
+
+// The outermost graph, with the functions around `graph`: those of a body that failed are nobody else's.
+std::shared_ptr<Graph> kept_graph(Graph& graph) {
+  std::shared_ptr<Graph> root = owner_of(graph);
+  if (root == nullptr || graph.outer() == nullptr) return root;
+  auto all = std::make_shared<std::vector<std::shared_ptr<Graph>>>(1, root);
+  for (Graph* function = &graph; function->outer() != nullptr; function = function->outer()) {
+    all->push_back(function->weak_from_this().lock());
+  }
+  return {all, root.get()};
+}
+
+}  // namespace
+
 nb::object wrap(const Output& output) {
   if (!output.valid()) return nb::none();
-  return nb::cast(TensorHandle{output, owner_of(output.graph())});
+  return nb::cast(TensorHandle{output, kept_graph(output.graph())});
 }
 nb::object wrap(const Operation& operation) {
   if (!operation.valid()) return nb::none();
-  return nb::cast(OperationHandle{operation, owner_of(operation.node()->graph())});
+  return nb::cast(OperationHandle{operation, kept_graph(operation.node()->graph())});
 }
 nb::object wrap(const Variable& variable) {
   if (!variable.valid()) return nb::none();
-  return nb::cast(VariableHandle{variable, owner_of(variable.handle().graph())});
+  return nb::cast(VariableHandle{variable, kept_graph(variable.handle().graph())});
 }
 nb::object wrap(const std::vector<Output>& outputs) {
   nb::list result;

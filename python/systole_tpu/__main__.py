@@ -7,14 +7,22 @@ import os
 import runpy
 import sys
 
-from systole_tpu import _hook
+from systole_tpu import _hook, _old_numpy
 
 _USAGE = """usage: python -m systole_tpu [--tpu v2-8|grpc://HOST:PORT] PROGRAM.py [ARGS]
        python -m systole_tpu check PROGRAM.py"""
 
 
+def _name_tpu() -> None:
+    """Sets the variables that programs look for a TPU by, where SYSTOLE_TPU names one: any value stands for it."""
+    tpu = os.environ.get("SYSTOLE_TPU", "")
+    if tpu:
+        os.environ.setdefault("TPU_NAME", tpu)
+        os.environ.setdefault("COLAB_TPU_ADDR", tpu.removeprefix("grpc://"))
+
+
 def main(words: list[str]) -> int:
-    """Runs a program as __main__, with its own arguments."""
+    """Runs a program as __main__, with its own arguments, once it is known which of its names are missing."""
     if words[:1] == ["check"]:
         from systole_tpu import _check
 
@@ -24,6 +32,7 @@ def main(words: list[str]) -> int:
         if option != "--tpu" or not (equals or words):
             break
         os.environ["SYSTOLE_TPU"] = value if equals else words.pop(0)
+    _name_tpu()
     if not words or words[0].startswith("-"):
         print(_USAGE, file=sys.stderr)
         return 2
@@ -35,6 +44,11 @@ def main(words: list[str]) -> int:
         print(f"systole run: program, got '{program}', expected a file", file=sys.stderr)
         return 2
     _hook.install()
+    _old_numpy.install()
+    from systole_tpu import _check
+
+    if not _check.before_run(program):
+        return 1
     sys.argv = list(words)
     sys.path[0] = os.path.dirname(os.path.abspath(program))
     runpy.run_path(program, run_name="__main__")

@@ -1,45 +1,121 @@
-"""systole check PROGRAM.py: the names of TensorFlow that a program uses, before anything runs."""
+"""systole check PROGRAM.py: names of TensorFlow that a program uses, and what it has of Python 2, before it runs."""
 
 from __future__ import annotations
 
 import ast
 import os
 import sys
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from systole_tpu import _hook
 
+_HEADS = {"tensorflow": "", "tensorflow_estimator": "estimator", "keras": "keras"}
+# Names and methods of Python 2, and what they are now.
+_PYTHON_2 = {
+    "xrange": "range", "unicode": "str", "raw_input": "input", "basestring": "str", "long": "int", "unichr": "chr",
+    "cPickle": "pickle", "reload": "importlib.reload",
+}  # fmt: skip
+_METHODS_2 = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
+
+
+@dataclass(frozen=True)
+class Use:
+    """A name of TensorFlow in a file. `certain`: the line runs when the file is imported."""
+
+    path: str
+    line: int
+    name: str
+    certain: bool
+
 
 class _Names(ast.NodeVisitor):
-    """Collects (line, dotted name below tf) of one file, with its aliases followed."""
+    """Collects the names of one file, with its aliases followed."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.aliases: dict[str, str] = {}
-        self.used: list[tuple[int, str]] = []
-        self.imports: list[str] = []
+        self.used: list[Use] = []
+        self.imports: list[tuple[str, bool]] = []
+        self.old: list[tuple[int, str]] = []  # (line, what to write)
+        self._bound: set[str] = set()
+        self._certain = True
+
+    def _use(self, node: Any, name: str) -> None:
+        self.used.append(Use(self.path, node.lineno, name, self._certain))
+
+    def _perhaps(self, nodes: Any) -> None:
+        """Visits what may not run."""
+        before, self._certain = self._certain, False
+        for node in nodes:
+            self.visit(node)
+        self._certain = before
+
+    def _visit_function(self, node: Any) -> None:
+        self._bound.add(getattr(node, "name", ""))
+        for part in (*getattr(node, "decorator_list", []), node.args):
+            self.visit(part)
+        self._perhaps(node.body if isinstance(node.body, list) else [node.body])
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        if ast.unparse(node.test) == "__name__ == '__main__'":
+            for inner in node.body:
+                self.visit(inner)
+            return
+        self._perhaps([*node.body, *node.orelse])
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.visit(node.test)
+        self._perhaps([node.body, node.orelse])
+
+    def visit_Try(self, node: ast.Try) -> None:
+        self._perhaps([*node.body, *node.handlers, *node.orelse, *node.finalbody])
 
     def visit_Import(self, node: ast.Import) -> None:
         for name in node.names:
+            if name.name not in _PYTHON_2:
+                self._bound.add((name.asname or name.name).partition(".")[0])
             head, _, rest = name.name.partition(".")
-            if head in ("tensorflow", "tensorflow_estimator", "keras"):
-                prefix = "" if head == "tensorflow" else "estimator" if head == "tensorflow_estimator" else "keras"
-                full = ".".join(p for p in (prefix, rest) if p)
-                self.aliases[name.asname or head] = full if name.asname else prefix
+            if head in _HEADS:
+                full = ".".join(p for p in (_HEADS[head], rest) if p)
+                self.aliases[name.asname or head] = full if name.asname else _HEADS[head]
                 if full:
-                    self.used.append((node.lineno, full))
+                    self._use(node, full)
             else:
-                self.imports.append(name.name)
+                self.imports.append((name.name, self._certain))
+                if name.name in _PYTHON_2:
+                    self.old.append((node.lineno, f"{name.name} is {_PYTHON_2[name.name]} in Python 3"))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self._bound.update(name.asname or name.name for name in node.names)
         head, _, rest = (node.module or "").partition(".")
-        if head not in ("tensorflow", "tensorflow_estimator", "keras") or node.level:
-            self.imports.append(node.module or "")
+        if head not in _HEADS or node.level:
+            self.imports.append((node.module or "", self._certain))
+            self.imports += [(f"{node.module}.{name.name}".lstrip("."), self._certain) for name in node.names]
             return
-        prefix = {"tensorflow_estimator": "estimator", "keras": "keras"}.get(head, "")
         for name in node.names:
-            full = ".".join(p for p in (prefix, rest, name.name) if p)
+            full = ".".join(p for p in (_HEADS[head], rest, name.name) if p)
             self.aliases[name.asname or name.name] = full
-            self.used.append((node.lineno, full))
+            self._use(node, full)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        self._bound.add(node.arg)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self._bound.add(node.id)
+        elif node.id in _PYTHON_2:
+            self.old.append((node.lineno, f"{node.id} is {_PYTHON_2[node.id]} in Python 3"))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr in _METHODS_2 and not node.args:
+            self.old.append((node.lineno, f".{function.attr}() is .{_METHODS_2[function.attr]}() in Python 3"))
+        self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         parts = [node.attr]
@@ -49,15 +125,19 @@ class _Names(ast.NodeVisitor):
             value = value.value
         if isinstance(value, ast.Name) and value.id in self.aliases:
             prefix = self.aliases[value.id]
-            self.used.append((node.lineno, ".".join([*([prefix] if prefix else []), *reversed(parts)])))
+            self._use(node, ".".join([*([prefix] if prefix else []), *reversed(parts)]))
         else:
             self.generic_visit(node)
+
+    def of_python_2(self) -> list[tuple[str, int, str]]:
+        """(file, line, what to write) of what Python 3 has not, but for names that the file binds itself."""
+        return [(self.path, line, text) for line, text in self.old if text.partition(" ")[0] not in self._bound]
 
 
 def _parse(path: str) -> _Names:
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    names = _Names()
+    names = _Names(path)
     names.visit(ast.parse(text, path))
     return names
 
@@ -65,40 +145,85 @@ def _parse(path: str) -> _Names:
 def _exists(name: str) -> bool:
     """Whether tf.<name> is here; what lies below a class or a value is not looked at."""
     import systole_tpu.tensorflow as tf
+    from systole_tpu.tensorflow import _places
 
     value: Any = tf
+    path = ""
     for part in name.split("."):
-        if not isinstance(value, type(tf)):
+        if not isinstance(value, ModuleType):
             return True
-        if not hasattr(value, part):
+        path = f"{path}.{part}" if path else part
+        found = getattr(value, part, None)
+        if found is None:
+            found = _places.place(path)
+        if found is None and not hasattr(value, part):
             return False
-        value = getattr(value, part)
+        value = found
     return True
 
 
-def check(program: str) -> tuple[list[tuple[str, int, str]], list[tuple[str, int, str]]]:
-    """(file, line, name) of the names that are there, and of those that are missing; once each.
+@dataclass
+class Report:
+    """What check() finds: names that are there and names that are missing, once each; lines of Python 2."""
 
-    Modules of the program's own folder that it imports are read too.
+    present: list[Use]
+    missing: list[Use]
+    old: list[tuple[str, int, str]]
+
+    def lines(self) -> list[str]:
+        """What is wrong, a line each."""
+        names = [f"{use.path}:{use.line}: tf.{use.name} is missing" for use in self.missing]
+        return names + [f"{path}:{line}: {text}" for path, line, text in self.old]
+
+
+def _files_of(folder: str, module: str) -> list[str]:
+    path = os.path.join(folder, *module.split("."))
+    return [name for name in (path + ".py", os.path.join(path, "__init__.py")) if module and os.path.isfile(name)]
+
+
+def check(program: str) -> Report:
+    """Reads a program, and the modules of its own folder that it imports.
+
+    Errors: SyntaxError.
     """
     folder = os.path.dirname(os.path.abspath(program))
-    present: dict[str, tuple[str, int, str]] = {}
-    missing: dict[str, tuple[str, int, str]] = {}
-    queue, done = [program], set()
+    present: dict[str, Use] = {}
+    missing: dict[str, Use] = {}
+    old: list[tuple[str, int, str]] = []
+    queue, done = [(program, True)], set()
     while queue:
-        path = queue.pop(0)
+        path, certain = queue.pop(0)
         if path in done:
             continue
         done.add(path)
         names = _parse(path)
-        for line, name in names.used:
-            found = present if _exists(name) else missing
-            found.setdefault(name, (path, line, name))
-        for module in names.imports:
-            below = os.path.join(folder, *module.split(".")) + ".py"
-            if module and os.path.isfile(below):
-                queue.append(below)
-    return list(present.values()), list(missing.values())
+        for use in names.used:
+            made = Use(use.path, use.line, use.name, use.certain and certain)
+            found = present if _exists(use.name) else missing
+            if use.name not in found or (made.certain and not found[use.name].certain):
+                found[use.name] = made
+        old += names.of_python_2()
+        for module, at_once in names.imports:
+            queue += [(file, certain and at_once) for file in _files_of(folder, module)]
+    return Report(list(present.values()), list(missing.values()), old)
+
+
+def syntax_text(error: SyntaxError) -> str:
+    """The error with its line, and the edit for a print statement."""
+    hint = "; print is a function in Python 3: print(...)" if "print" in str(error) else ""
+    return f"{error.filename}:{error.lineno}: {error.msg}{hint}"
+
+
+def before_run(program: str) -> bool:
+    """Says on stderr what a program lacks. Returns False where it cannot even be imported."""
+    try:
+        report = check(program)
+    except SyntaxError as error:
+        print(syntax_text(error), file=sys.stderr)
+        return False
+    for line in report.lines():
+        print(line, file=sys.stderr)
+    return not any(use.certain for use in report.missing)
 
 
 def main(words: list[str]) -> int:
@@ -107,12 +232,11 @@ def main(words: list[str]) -> int:
         return 2
     _hook.install()
     try:
-        present, missing = check(words[0])
+        report = check(words[0])
     except SyntaxError as error:
-        hint = "; print is a function in Python 3: print(...)" if "print" in str(error) else ""
-        print(f"{error.filename}:{error.lineno}: {error.msg}{hint}")
+        print(syntax_text(error))
         return 1
-    for path, line, name in missing:
-        print(f"{path}:{line}: tf.{name} is missing")
-    print(f"{len(present)} names are there, {len(missing)} are missing")
-    return 1 if missing else 0
+    for line in report.lines():
+        print(line)
+    print(f"{len(report.present)} names are there, {len(report.missing)} are missing")
+    return 1 if report.missing or report.old else 0

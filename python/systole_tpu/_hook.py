@@ -16,15 +16,6 @@ _SERVED = {
     "tensorflow_estimator": f"{_ROOT}.estimator",
     "keras": f"{_ROOT}.keras",
 }
-_PREFIXES = (
-    "compat.v1.",
-    "_api.v1.",
-    "python.platform.",
-    "python.framework.",
-    "python.ops.",
-    "python.training.",
-    "python.",
-)
 
 
 def _ours(name: str) -> str | None:
@@ -47,16 +38,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: Any) -> ModuleType:
         importlib.import_module(_ROOT)
-        wanted = _ours(spec.name)
-        found = sys.modules.get(wanted or "")
+        wanted = _ours(spec.name) or ""
+        found = sys.modules.get(wanted)
         if found is None:
-            for prefix in _PREFIXES:
-                rest = spec.name.partition(".")[2]
-                if (rest + ".").startswith(prefix):
-                    short = (rest + ".")[len(prefix) :].rstrip(".")
-                    found = sys.modules.get(f"{_ROOT}.{short}" if short else _ROOT)
-                    if found is not None:
-                        break
+            from systole_tpu.tensorflow import _places
+
+            found = _places.place(wanted.removeprefix(_ROOT + "."))
         if found is None:
             raise ModuleNotFoundError(
                 f"No module named '{spec.name}': this package has no such part of TensorFlow 1.15 (docs/python.md)",

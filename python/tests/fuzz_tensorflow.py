@@ -1,6 +1,8 @@
-"""Calls every public function of tf.* with random arguments: each call returns or raises an exception.
+"""Calls every public function of tf.* with random arguments, runs the tensors that it gives and calls methods of the
+objects that it gives: each call returns or raises an exception.
 
-usage: fuzz_tensorflow.py SEED CALLS      CALLS of each function. Prints the number of functions.
+usage: fuzz_tensorflow.py SEED CALLS [NAME]     CALLS of each function, or of those whose names begin with NAME.
+                                                Prints the number of functions.
 """
 
 from __future__ import annotations
@@ -60,28 +62,90 @@ def values(rng: random.Random) -> Any:
     return rng.choice(plain) if rng.random() < 0.5 else rng.choice(made)()
 
 
+def likely(name: str, rng: random.Random) -> Any:
+    """An argument that a parameter of this name may take."""
+
+    def small() -> int:
+        return rng.randint(-2, 4)
+
+    by_name: dict[str, list[Any]] = {
+        "name": [None, "n"],
+        "dtype": [tf.float32, tf.int32, tf.string, tf.bool],
+        "axis": [small(), None, [0, 1]],
+        "shape": [[rng.randint(0, 4) for _ in range(rng.randint(0, 4))]],
+        "size": [[small(), small()]],
+        "padding": ["SAME", "VALID", "same", "valid"],
+        "data_format": ["NHWC", "NCHW", None],
+        "perm": [[1, 0]],
+        "strides": [small(), [1, 2, 2, 1], [1, 0, 1, 1]],
+        "kernel_size": [small(), [2, 2]],
+        "ksize": [[1, 2, 2, 1]],
+        "labels": [tf.zeros([2], tf.int64), tf.zeros([2, 3]), tf.constant([7, -1])],
+        "indices": [tf.constant([0, 9, -1]), [[0, 0]], small()],
+        "learning_rate": [rng.random()],
+        **{key: [small()] for key in ("units", "filters", "k", "num_classes", "depth", "seed")},
+    }
+    others = [
+        tf.random_normal([2, 3]), tf.constant([1, 2, 3]), np.ones((1, 4, 4, 2), np.float32), small(), tf.constant(2.0),
+        tf.random_normal([1, 4, 4, 2]), tf.constant([["a", "b"]]), rng.random(), [tf.zeros([2]), tf.zeros([2])],
+        tf.zeros([0, 3]), tf.constant([[True, False]]),
+    ]  # fmt: skip
+    return rng.choice(by_name.get(name, others))
+
+
 def arguments(function: Any, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
+    """Random arguments, and half of the time those that the parameters' names let expect."""
     try:
-        parameters = [p.name for p in inspect.signature(function).parameters.values()]
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
-    positional = [values(rng) for _ in range(rng.randint(0, max(1, min(len(parameters), 4))))]
-    named = {name: values(rng) for name in parameters[len(positional) :] if rng.random() < 0.3}
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if names and rng.random() < 0.5:
+        needed = [p.name for p in parameters if p.default is p.empty and p.name in names]
+        more = [name for name in names if name not in needed and rng.random() < 0.2]
+        return [], {name: likely(name, rng) for name in (*needed, *more)}
+    positional = [values(rng) for _ in range(rng.randint(0, max(1, min(len(names), 4))))]
+    named = {name: values(rng) for name in names[len(positional) :] if rng.random() < 0.3}
     return positional, named
 
 
-def main(seed: int, calls: int) -> int:
+def call(name: str, function: Any, rng: random.Random) -> Any:
+    """What the function returns for random arguments; None where it raises."""
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+        positional, named = arguments(function, rng)
+        print(f"{name}(*{positional!r}, **{named!r})"[:500], file=sys.stderr)
+        return function(*positional, **named)
+    return None
+
+
+# Methods that wait, or read all of a data set.
+_WAITING = {"join", "wait", "wait_for_stop", "reduce"}
+
+
+def use(name: str, result: Any, rng: random.Random) -> None:
+    """Runs tensors, and calls some methods of an object."""
+    leaves = result if isinstance(result, (list, tuple)) else [result]
+    if leaves and all(isinstance(leaf, (tf.Tensor, tf.Operation)) for leaf in leaves):
+        with contextlib.suppress(Exception), tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(list(leaves))
+    elif type(result).__module__.startswith("systole_tpu"):
+        methods = [m for m in dir(type(result)) if not m.startswith("_") and m not in _WAITING]
+        for method in rng.sample(methods, min(3, len(methods))):
+            with contextlib.suppress(Exception):
+                bound = getattr(result, method)
+                if callable(bound):
+                    call(f"  .{method}", bound, rng)
+
+
+def main(seed: int, calls: int, begin: str = "") -> int:
     """Returns the number of functions that were called."""
-    every = functions(tf, "", {id(tf)})
+    every = {name: f for name, f in functions(tf, "", {id(tf)}).items() if name.startswith(begin)}
     for name, function in every.items():
         rng = random.Random(f"{seed} {name}")
         for _ in range(calls):
             tf.reset_default_graph()
-            with contextlib.suppress(Exception):
-                positional, named = arguments(function, rng)
-                print(f"tf.{name}(*{positional!r}, **{named!r})"[:500], file=sys.stderr)
-                with contextlib.redirect_stdout(io.StringIO()):
-                    function(*positional, **named)
+            use(name, call(f"tf.{name}", function, rng), rng)
     return len(every)
 
 
@@ -90,4 +154,4 @@ if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        print(main(int(sys.argv[1]), int(sys.argv[2])), "functions")
+        print(main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]), "functions")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
+import io
 import pydoc
 import runpy
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("systole_tpu._core")
@@ -67,3 +71,20 @@ def test_stubs_have_every_name(tmp_path):
     assert set(functions) >= {"conv2d", "relu", "softmax_cross_entropy_with_logits"}
     assert [a.arg for a in functions["relu"].args.args] == ["features", "name"]
     assert ast.get_docstring(functions["relu"])
+
+
+def test_progress_goes_where_sys_stdout_does(monkeypatch):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    x, y = np.ones((64, 2), np.float32), np.ones((64, 1), np.float32)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        model.fit(x, y, epochs=2, validation_data=(x, y))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "Train on 64 samples, validate on 64 samples"
+    assert lines[1].startswith("Epoch 1/2 64/64 [==============================] - ") and "val_loss" in lines[1]
+    # A notebook's object is no terminal, and shows a bar that is drawn over itself.
+    monkeypatch.setitem(sys.modules, "ipykernel", None)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        model.evaluate(x, y, batch_size=1, verbose=1)
+        model.predict(x, verbose=0)
+    assert out.getvalue().startswith("\r 1/64 [") and "\r64/64 [" in out.getvalue() and out.getvalue().endswith("\n")

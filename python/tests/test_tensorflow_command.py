@@ -33,6 +33,18 @@ def test_run_uses_the_python_that_holds_the_package(tmp_path):
     assert systole("run", "--tpu", "v2-8", str(program)) == ("42 []\n", 0)
 
 
+def test_programs_find_the_names_that_numpy_had(tmp_path):
+    program = tmp_path / "old.py"
+    program.write_text(
+        "import numpy as np\n"
+        "a = np.reshape(np.arange(6, dtype=np.int), newshape=[2, -1])\n"
+        "b = np.reshape(np.asscalar(np.float_(3)) * np.array([1.0, np.Inf]), (2, 1), order='C')\n"
+        "print(a.tolist(), b.tolist(), a.astype(np.float).dtype, np.in1d([1, 2], [2]).tolist(), np.product([2, 3]))\n"
+    )
+    expected = "[[0, 1, 2], [3, 4, 5]] [[3.0], [inf]] float64 [False, True] 6\n"
+    assert systole("run", str(program)) == (expected, 0)
+
+
 def test_check_reads_a_program(tmp_path):
     program = tmp_path / "old.py"
     program.write_text("import tensorflow as tf\ntf.nn.relu\ntf.nn.no_such_function\n")

@@ -228,3 +228,55 @@ def test_variables_begin_with_those_of_a_checkpoint(tmp_path):
     assert values[1] == 3.0
     with pytest.raises(ValueError, match="not found"):
         tf.train.init_from_checkpoint(prefix, {"none": w})
+
+
+def test_tensors_of_a_body_that_failed_can_be_shown():
+    kept = []
+
+    def body(i):
+        kept.append(i + 1)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
+    gc.collect()
+    assert "shape=()" in repr(kept[0])
+
+
+def test_operations_have_the_types_of_variables_of_1_15():
+    w = tf.get_variable("w", [2])
+    types = {o.name: o.type for o in tf.get_default_graph().get_operations()}
+    assert types["w"] == "VariableV2"
+    assert w.initializer.type == "Assign"
+    assert [t.name for t in w.initializer.outputs] == ["w:0"]
+    # What initializes leads to the assignments, and they to the first values.
+    init = tf.global_variables_initializer()
+    assert w.initializer in init.control_inputs
+    assert w.initial_value in w.initializer.inputs
+
+
+def test_lists_of_numpy_numbers_take_the_dtypes_of_pythons():
+    values = [[np.int64(3)], [np.float64(3)], (np.float64(2), 1), [[np.int64(2**40)]], np.int64(3), np.float64(3)]
+    dtypes = [tf.convert_to_tensor(v).dtype.name for v in values]
+    assert dtypes == ["int32", "float32", "float32", "int64", "int64", "float64"]
+
+
+def test_lists_of_places_stay_integers_beside_real_numbers():
+    x = tf.constant(np.arange(12).reshape(4, 3).astype(np.float32))
+    y = [
+        tf.gather(x, [0, 2]),
+        tf.gather_nd(x, [[1, 2], [3, 0]]),
+        tf.nn.embedding_lookup(x, [[3], [1]]),
+        tf.scatter_nd([[1]], x[:1], [2, 3]),
+        tf.unsorted_segment_sum(x, [0, 1, 1, 0], 2),
+        tf.nn.in_top_k(x, [2, 0, 2, 1], 1),
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[2, 2, 2, 2], logits=x),
+        tf.add(x, [1, 2, 3]),
+    ]
+    with tf.Session() as session:
+        got = session.run(y)
+    assert got[0].tolist() == [[0, 1, 2], [6, 7, 8]] and got[1].tolist() == [5, 9]
+    assert got[2].tolist() == [[[9, 10, 11]], [[3, 4, 5]]] and got[3].tolist() == [[0, 0, 0], [0, 1, 2]]
+    assert got[4].tolist() == [[9, 11, 13], [9, 11, 13]] and got[5].tolist() == [True, False, True, False]
+    np.testing.assert_allclose(got[6], [0.4076] * 4, atol=1e-4)
+    assert got[7][0].tolist() == [1, 3, 5]

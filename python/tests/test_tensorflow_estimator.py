@@ -164,3 +164,15 @@ def test_a_keras_model_as_an_estimator(tmp_path):
     estimator = tf.keras.estimator.model_to_estimator(keras_model, model_dir=str(tmp_path))
     estimator.train(batches(), steps=60)
     assert estimator.evaluate(batches(1))["acc"] > 0.8
+
+
+def test_predictions_without_a_checkpoint_run_the_initializers(tmp_path):
+    def model_fn(features, labels, mode):
+        w = tf.get_variable("w", [1], initializer=tf.constant_initializer(3.0))
+        return tf.estimator.EstimatorSpec(mode, predictions=features["x"] * w)
+
+    estimator = tf.estimator.Estimator(model_fn, model_dir=str(tmp_path))
+    input_fn = tf.estimator.inputs.numpy_input_fn({"x": np.array([[1.0], [2.0]], np.float32)}, shuffle=False)
+    assert [float(p[0]) for p in estimator.predict(input_fn)] == [3.0, 6.0]
+    with pytest.raises(tf.errors.NotFoundError, match="Could not find trained model"):
+        estimator.get_variable_names()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,15 @@ def test_recompute_grad():
     y = tf.contrib.layers.recompute_grad(lambda t: tf.square(t) * 3.0)(x)
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(tf.gradients(y, x)[0]), [6, 12])
+
+
+def test_files_take_texts_and_bytes_in_any_mode(tmp_path):
+    for mode in ("w", "wb"):
+        path = str(tmp_path / mode)
+        with tf.gfile.Open(path, mode) as file:
+            file.write("one ")
+            file.write("zwölf".encode())
+        with codecs.getwriter("utf-8")(tf.gfile.GFile(path, mode.replace("w", "a"))) as writer:
+            writer.write(" drei")
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == "one zwölf drei"

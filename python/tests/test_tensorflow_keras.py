@@ -329,3 +329,28 @@ def test_bad_input():
         keras.Model(keras.Input((2,)), layers.Dense(1)(keras.Input((2,))))
     with pytest.raises(TypeError, match="Layer"):
         model.add(3)
+
+
+def test_losses_of_a_whole_batch():
+    """The mean of all examples, as K.mean() gives it: the last batch is smaller, and counts as it is."""
+    K = keras.backend
+    x = np.sin(np.arange(30, dtype=np.float32)).reshape(10, 3)
+    histories = []
+    for whole in (False, True):
+        model = keras.Sequential([keras.layers.Dense(3, input_shape=(3,))])
+        loss = (lambda t, p: K.mean(K.square(p - t))) if whole else "mse"
+        model.compile(keras.optimizers.SGD(0.1), loss, metrics=[lambda t, p: K.mean(K.abs(p - t))])
+        model.set_weights([np.eye(3, dtype=np.float32)[::-1], np.zeros(3, np.float32)])
+        fitted = model.fit(x, x, batch_size=4, epochs=2, shuffle=False, verbose=0, validation_split=0.3)
+        histories.append(fitted.history)
+    for key in ("loss", "val_loss"):
+        np.testing.assert_allclose(histories[1][key], histories[0][key], rtol=1e-5)
+    inputs = keras.Input((3,))
+    outputs = keras.layers.Dense(3)(inputs)
+    model = keras.Model(inputs, outputs)
+    model.add_loss(K.mean(K.sum(K.square(outputs - inputs), axis=-1)))
+    model.compile("adam")
+    before = model.evaluate(x, batch_size=4, verbose=0)
+    assert before == pytest.approx(np.mean(np.sum((model.predict(x) - x) ** 2, 1)), rel=1e-4)
+    model.fit(x, batch_size=4, epochs=20, verbose=0)
+    assert model.evaluate(x, verbose=0) < before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 pytest.importorskip("systole_tpu._core")
 import systole_tpu.tensorflow as tf
+from processes import python
 
 FUZZ = Path(__file__).with_name("fuzz_tensorflow.py")
 
@@ -21,15 +21,6 @@ FUZZ = Path(__file__).with_name("fuzz_tensorflow.py")
 @pytest.fixture(autouse=True)
 def new_graph():
     tf.reset_default_graph()
-
-
-def python(program, timeout=120):
-    """The exit status and the output of a program in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program)],
-        capture_output=True, text=True, timeout=timeout,
-    )  # fmt: skip
-    return run.returncode, run.stdout + run.stderr
 
 
 def test_a_closed_session_says_so():
@@ -208,25 +199,6 @@ def test_the_end_of_a_process_with_sessions_and_data_sets_in_use():
         """
     )
     assert (status, text.split()) == (0, ["0", "1", "1.0"])
-
-
-def test_ctrl_c_ends_a_loop():
-    status, text = python(
-        """
-        import os, signal, threading, time
-        import systole_tpu.tensorflow as tf
-        x = tf.constant(1.0) + 1
-        session = tf.Session()
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background process ignores it
-        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        try:
-            while True:
-                session.run(x)
-        except KeyboardInterrupt:
-            print("interrupted")
-        """
-    )
-    assert (status, text) == (0, "interrupted\n")
 
 
 @pytest.mark.parametrize("seed", [1, 2])

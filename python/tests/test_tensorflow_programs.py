@@ -60,12 +60,55 @@ def test_check_lists_names_with_their_lines(tmp_path, capsys):
     program = write(
         tmp_path / "main.py", "import tensorflow as tf\nimport model\ntf.nn.relu\ntf.contrib.crf.crf_decode\n"
     )
-    present, missing = _check.check(program)
-    assert "nn.relu" in {name for _, _, name in present}
-    assert {(line, name) for _, line, name in missing} == {(4, "contrib.crf.crf_decode"), (2, "layers.no_such_layer")}
+    report = _check.check(program)
+    assert "nn.relu" in {use.name for use in report.present}
+    found = {(use.line, use.name) for use in report.missing}
+    assert found == {(4, "contrib.crf.crf_decode"), (2, "layers.no_such_layer")}
     old = write(tmp_path / "old.py", 'import tensorflow as tf\nprint "hello"\n')
     assert command.main(["check", old]) == 1
     assert "old.py:2" in capsys.readouterr().out
+
+
+def test_what_python_3_has_not_is_reported_with_the_edit(tmp_path, capsys):
+    text = """
+        import cPickle
+        from six.moves import range
+        import tensorflow as tf
+        for i in xrange(3):
+            pass
+        for key, value in {}.iteritems():
+            long = unicode(key)
+            long + 1
+    """
+    assert command.main(["check", write(tmp_path / "old.py", text)]) == 1
+    out = capsys.readouterr().out
+    for line, edit in (
+        (2, "cPickle is pickle"), (5, "xrange is range"), (7, ".iteritems() is .items()"), (8, "unicode is str"),
+    ):  # fmt: skip
+        assert f"old.py:{line}: {edit} in Python 3\n" in out
+    assert "long" not in out
+    moved = write(tmp_path / "moved.py", "from six.moves import xrange\nimport six\nxrange(3), six.iteritems({})\n")
+    assert command.main(["check", moved]) == 0
+
+
+def test_missing_names_are_said_before_anything_runs(tmp_path, capsys):
+    text = """
+        import tensorflow as tf
+        print("begins")
+        def later():
+            return tf.contrib.crf.crf_decode
+        if tf.executing_eagerly():
+            tf.contrib.eager.run()
+    """
+    assert command.main([write(tmp_path / "branch.py", text)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "begins\n"
+    assert "branch.py:5: tf.contrib.crf.crf_decode is missing" in err and "tf.contrib.eager.run is missing" in err
+    assert command.main([write(tmp_path / "sure.py", text.rstrip(" ") + " " * 8 + "tf.no_such_name\n")]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and "sure.py:8: tf.no_such_name is missing" in err and "branch" not in err
+    assert command.main([write(tmp_path / "old.py", "import tensorflow as tf\nprint 'x'\n")]) == 1
+    assert "old.py:2" in capsys.readouterr().err
 
 
 def test_data_sets():
@@ -212,3 +255,23 @@ def test_any_tpu_is_the_virtual_one(monkeypatch):
     with tf.Session(resolver.get_master()) as session:
         assert b"mesh_shape" in session.run(tf.contrib.tpu.initialize_system())
         session.run(tf.contrib.tpu.shutdown_system())
+
+
+COLAB = """
+    import os
+    import tensorflow as tf
+    for address in ("grpc://" + os.environ["COLAB_TPU_ADDR"], os.environ["TPU_NAME"]):
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver(address)
+        with tf.Session(resolver.master()) as session:
+            print(session.sess_str, session.run(tf.contrib.tpu.initialize_system()) != b"")
+    with tf.Session("grpc://" + os.environ["COLAB_TPU_ADDR"]) as session:
+        print(session.sess_str)
+"""
+
+
+def test_variables_that_name_a_tpu_are_there(tmp_path, monkeypatch, capsys):
+    for name in ("SYSTOLE_TPU", "COLAB_TPU_ADDR", "TPU_NAME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    assert command.main(["--tpu", "v2-8", write(tmp_path / "colab.py", COLAB)]) == 0
+    assert capsys.readouterr().out == "local:v2-8 True\nlocal:v2-8 True\nlocal:v2-8\n"

@@ -32,6 +32,15 @@ print(json.dumps(found))
 """
 
 
+# Arguments that came after 1.15.
+_LATER = {
+    "linalg.diag_part": ["align"],
+    "matrix_diag_part": ["align"],
+    "linalg.matmul": ["output_type"],
+    "matmul": ["output_type"],
+}
+
+
 def arguments(name):
     value = tf
     for part in name.split("."):
@@ -55,6 +64,11 @@ def test_arguments_are_those_of_tensorflow():
     )  # fmt: skip
     expected = json.loads(run.stdout.strip().splitlines()[-1])
     assert len(expected) > 250
+    differ = {}
     for name, names in expected.items():
         # 1.15 has one argument before, against calls by position.
-        assert [a for a in arguments(name) if a != "_sentinel"] == [a for a in names if a != "_sentinel"], name
+        others = ("_sentinel", *_LATER.get(name, ()))
+        got, wanted = ([a for a in found if a not in others] for found in (arguments(name), names))
+        if got != wanted:
+            differ[name] = (got, wanted)
+    assert not differ

@@ -57,6 +57,16 @@ def signature_of(name: str, positions: Sequence[str]) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(p, kind, default=None) for p in positions])
 
 
+def with_defaults(signature: inspect.Signature, usual: dict[str, Any]) -> inspect.Signature:
+    """The signature with these defaults; numbers are of 32 bits."""
+
+    def replaced(parameter: inspect.Parameter) -> inspect.Parameter:
+        value = usual.get(parameter.name, parameter.default)
+        return parameter.replace(default=float(f"{value:.7g}") if isinstance(value, float) else value)
+
+    return signature.replace(parameters=[replaced(p) for p in signature.parameters.values()])
+
+
 def bind(name: str, signature: inspect.Signature, more: Sequence[str], args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments that a call gives, by name; `more` are ours besides TensorFlow's, by keyword.
 
@@ -85,6 +95,24 @@ def refuse_rest(name: str, signature: inspect.Signature, values: dict[str, Any],
             continue
         if not isinstance(value, (bool, int, float, str)) or value != usual:
             raise NotImplementedError(f"tf.{name}: argument '{key}', got {value!r}, expected its default, {usual!r}")
+
+
+def taking(name: str, ignored: Sequence[str] = ()) -> Any:
+    """Decorates a function that takes some of TensorFlow's arguments of tf.<name>, as keywords: it gets what a call
+    gives. The others must have their defaults, but for `ignored` ones, which tell nothing about the result."""
+
+    def decorate(function: Any) -> Any:
+        own = list(inspect.signature(function).parameters)
+        signature = signature_of(name, own)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            values = bind(name, signature, own, args, kwargs)
+            refuse_rest(name, signature, values, [*own, *ignored])
+            return function(**{key: value for key, value in values.items() if key in own})
+
+        return described(call, name.rpartition(".")[2], function.__doc__ or "", signature)
+
+    return decorate
 
 
 def described(function: Any, name: str, doc: str, signature: inspect.Signature) -> Any:

@@ -45,7 +45,9 @@ class _Writer:
 
 
 @export("contrib.summary.create_file_writer")
-def create_file_writer(logdir: Any, max_queue: Any = None, flush_millis: Any = None, **kwargs: Any) -> _Writer:
+def create_file_writer(
+    logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: Any = None, name: Any = None
+) -> _Writer:
     return _Writer(logdir)
 
 
@@ -54,9 +56,8 @@ def _always() -> Iterator[None]:
     yield
 
 
-export("contrib.summary.always_record_summaries", "contrib.summary.record_summaries_every_n_global_steps")(
-    lambda *args, **kwargs: _always()
-)
+export("contrib.summary.always_record_summaries")(lambda: _always())
+export("contrib.summary.record_summaries_every_n_global_steps")(lambda n, global_step=None: _always())
 
 
 @export("contrib.summary.scalar")

@@ -39,8 +39,19 @@ def pack_like(structure: Any, leaves: list[Any]) -> Any:
     return pack(structure)
 
 
-export("nest.flatten", "contrib.framework.nest.flatten")(flatten)
-export("nest.pack_sequence_as", "contrib.framework.nest.pack_sequence_as")(pack_like)
+export("contrib.framework.nest.flatten")(flatten)
+
+
+@export("nest.flatten")
+def _flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves of lists, tuples and dicts in each other, in their order."""
+    return flatten(structure)
+
+
+@export("nest.pack_sequence_as", "contrib.framework.nest.pack_sequence_as")
+def _pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+    """The leaves in the form of a structure."""
+    return pack_like(structure, list(flat_sequence))
 
 
 @export("nest.map_structure", "contrib.framework.nest.map_structure")

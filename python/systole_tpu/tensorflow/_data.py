@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,35 @@ AUTOTUNE = -1
 export("data.experimental.AUTOTUNE", "contrib.data.AUTOTUNE")(AUTOTUNE)
 
 
+# The graphs of the input_fns that estimators call: what data sets take of them is computed at once, as an iterator of
+# TensorFlow does when it begins.
+_inputs: list[Any] = []
+
+
+@contextlib.contextmanager
+def input_graph(graph: Any) -> Iterator[None]:
+    """An estimator's input_fn is called within."""
+    _inputs.append(graph)
+    try:
+        yield
+    finally:
+        _inputs.pop()
+
+
+def _values(value: Any) -> Any:
+    """Values of the tensors of an input_fn's graph in place of them."""
+    from ._control import map_structure
+    from ._session import Session
+
+    def known(leaf: Any) -> Any:
+        if not _inputs or not hasattr(leaf, "_dims") or leaf.graph is not _inputs[-1]:
+            return leaf
+        with Session(graph=leaf.graph) as session:
+            return session.run(leaf)
+
+    return map_structure(known, value) if _inputs else value
+
+
 def _spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
     """A function of an element: a tuple's parts are its arguments."""
 
@@ -29,6 +59,7 @@ def _spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def _files(names: Any) -> Any:
+    names = _values(names)
     if isinstance(names, Dataset):
         return names._made
     if isinstance(names, (str, os.PathLike)):
@@ -45,12 +76,12 @@ class Dataset:
 
     @staticmethod
     def from_tensors(tensors: Any) -> Dataset:
-        return Dataset(_D.from_tensors(_plain(tensors)))
+        return Dataset(_D.from_tensors(_plain(_values(tensors))))
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
         """An element for each row of the tensors."""
-        return Dataset(_D.from_tensor_slices(_plain(tensors)))
+        return Dataset(_D.from_tensor_slices(_plain(_values(tensors))))
 
     @staticmethod
     def range(*args: int) -> Dataset:
@@ -120,7 +151,7 @@ class Dataset:
         )
 
     def batch(self, batch_size: Any, drop_remainder: bool = False) -> Dataset:
-        return Dataset(self._made.batch(batch_size, bool(drop_remainder)))
+        return Dataset(self._made.batch(_values(batch_size), bool(drop_remainder)))
 
     def padded_batch(
         self, batch_size: int, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: bool = False
@@ -133,17 +164,19 @@ class Dataset:
 
     def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: Any = None) -> Dataset:
         return Dataset(
-            self._made.shuffle(buffer_size, seed, reshuffle_each_iteration is None or bool(reshuffle_each_iteration))
+            self._made.shuffle(
+                _values(buffer_size), seed, reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
+            )
         )
 
     def repeat(self, count: Any = None) -> Dataset:
-        return Dataset(self._made.repeat(-1 if count is None else count))
+        return Dataset(self._made.repeat(-1 if count is None else _values(count)))
 
     def take(self, count: Any) -> Dataset:
-        return Dataset(self._made.take(count))
+        return Dataset(self._made.take(_values(count)))
 
     def skip(self, count: Any) -> Dataset:
-        return Dataset(self._made.skip(count))
+        return Dataset(self._made.skip(_values(count)))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         return Dataset(self._made.shard(int(num_shards), int(index)))
@@ -268,6 +301,21 @@ def _convert(value: Any, dtype: Any) -> Any:
     return value if wanted.name in ("string", "bfloat16") else np.asarray(value, dtype=wanted.as_numpy_dtype)
 
 
+@export("data.Options")
+class Options:
+    """How a data set is computed, which changes no element. Options within it are made when they are used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("experimental_"):
+            raise AttributeError(name)
+        return self.__dict__.setdefault(name, Options())
+
+    def merge(self, options: Options) -> Options:
+        made = Options()
+        made.__dict__.update({**self.__dict__, **options.__dict__})
+        return made
+
+
 class TFRecordDataset(Dataset):
     """The records of TFRecord files."""
 
@@ -280,7 +328,9 @@ class TFRecordDataset(Dataset):
 class TextLineDataset(Dataset):
     """The lines of text files."""
 
-    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None) -> None:
+    def __init__(
+        self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None
+    ) -> None:
         super().__init__(_D.text_lines(_files(filenames), compression_type or ""))
 
 
@@ -288,8 +338,17 @@ class FixedLengthRecordDataset(Dataset):
     """Records of one size."""
 
     def __init__(
-        self, filenames: Any, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, buffer_size: Any = None
+        self,
+        filenames: Any,
+        record_bytes: int,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
     ) -> None:
+        if compression_type:
+            raise NotImplementedError("tf.data.FixedLengthRecordDataset: compression_type, expected None")
         super().__init__(_D.fixed_length_records(_files(filenames), record_bytes, header_bytes or 0, footer_bytes or 0))
 
 
@@ -336,12 +395,12 @@ class InitializableIterator(_GraphIterator):
 export("data.Iterator")(_GraphIterator)
 
 
-@export("data.make_one_shot_iterator", "compat.v1.data.make_one_shot_iterator")
+@export("data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator:
     return dataset.make_one_shot_iterator()
 
 
-@export("data.make_initializable_iterator", "compat.v1.data.make_initializable_iterator")
+@export("data.make_initializable_iterator")
 def make_initializable_iterator(dataset: Dataset, shared_name: Any = None) -> InitializableIterator:
     return dataset.make_initializable_iterator()
 

@@ -23,8 +23,9 @@ class DType:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, type_enum: Any) -> None:
+        """Of a name, or of TensorFlow's number."""
+        self.name: str = type_enum if isinstance(type_enum, str) else as_dtype(type_enum).name
 
     @property
     def as_numpy_dtype(self) -> Any:

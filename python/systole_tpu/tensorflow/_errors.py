@@ -29,8 +29,10 @@ def _make(name: str, code: int) -> None:
     constant = "".join("_" + c if c.isupper() else c for c in name.removesuffix("Error"))[1:].upper()
     export(f"errors.{constant.removesuffix('_ERROR')}")(code)
 
-    def __init__(self: OpError, node_def: Any = None, op: Any = None, message: str = "") -> None:
-        OpError.__init__(self, node_def, op, message, code)
+    def __init__(
+        self: OpError, node_def: Any = None, op: Any = None, message: str = "", error_code: int = code
+    ) -> None:
+        OpError.__init__(self, node_def, op, message, error_code)
 
     made = type(name, (OpError,), {"__init__": __init__, "__module__": "systole_tpu.tensorflow.errors"})
     _CLASSES[code] = made

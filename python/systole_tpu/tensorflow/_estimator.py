@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from systole_tpu import _core
 
+from ._arguments import bind
 from ._control import flatten, pack_like
-from ._data import Dataset
+from ._data import Dataset, input_graph
 from ._framework import known, notes
 from ._registry import NAMES, export
 from ._session import target_of, tpu_target
@@ -86,10 +88,7 @@ def call_metric_fn(metric_fn: Any, structure: Any, tensors: list[Any]) -> dict[s
 
 def _config(name: str, arguments: dict[str, Any]) -> Any:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        values = dict(zip(arguments, args, strict=False), **kwargs)
-        unknown = set(values) - set(arguments)
-        if unknown:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+        values = bind(f"estimator.{name}", self.__signature__, [], args, kwargs)
         self.__dict__.update({**arguments, **values})
 
     def replace(self: Any, **kwargs: Any) -> Any:
@@ -98,7 +97,12 @@ def _config(name: str, arguments: dict[str, Any]) -> Any:
     def __repr__(self: Any) -> str:
         return f"{name}({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
 
-    fields = {"__init__": __init__, "replace": replace, "_replace": replace, "__repr__": __repr__, **_ALONE}
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(key, kind, default=value) for key, value in arguments.items()]
+    fields = {
+        "__init__": __init__, "replace": replace, "_replace": replace, "__repr__": __repr__,
+        "__signature__": inspect.Signature(parameters), **_ALONE,
+    }  # fmt: skip
     return type(name, (), {**fields, "__module__": "systole_tpu.tensorflow.estimator"})
 
 
@@ -114,6 +118,7 @@ _RUN = {
     "save_checkpoints_secs": None, "session_config": None, "keep_checkpoint_max": 5,
     "keep_checkpoint_every_n_hours": 10000, "log_step_count_steps": 100, "train_distribute": None, "device_fn": None,
     "protocol": None, "eval_distribute": None, "experimental_distribute": None,
+    "experimental_max_worker_delay_secs": None, "session_creation_timeout_secs": 7200,
 }  # fmt: skip
 _TPU = {
     "iterations_per_loop": 2, "num_shards": None, "num_cores_per_replica": None, "per_host_input_for_training": True,
@@ -170,7 +175,8 @@ class Estimator:
         self, model_fn: Any, model_dir: Any, config: Any, params: Any, warm_start_from: Any, tpu: dict[str, Any]
     ) -> None:
         self._model_fn, self._params = model_fn, dict(params or {})
-        self._use_tpu = bool(tpu.get("use_tpu"))
+        self._use_tpu, self._batch_sizes = bool(tpu.get("use_tpu")), tpu
+        self._warm_start_from = warm_start_from
         self._config = config if config is not None else RunConfig(model_dir=model_dir)
         self._core = _core.make_estimator(self._build, {**options_of(config, model_dir), **tpu}, warm_start_from)
         self._config = self._config.replace(model_dir=self._core.model_dir)
@@ -180,6 +186,7 @@ class Estimator:
         """Of an estimator of C++ that has a model."""
         made = object.__new__(cls)
         made._core, made._model_fn, made._params, made._use_tpu = core, None, {}, False
+        made._batch_sizes, made._warm_start_from = {}, None
         made._config = (config or RunConfig()).replace(model_dir=core.model_dir)
         return made
 
@@ -199,11 +206,12 @@ class Estimator:
             raise ValueError("model_fn should return an EstimatorSpec.")
         return result
 
-    def _input(self, input_fn: Any) -> Any:
+    def _input(self, input_fn: Any, of_core: bool = True) -> Any:
         def call(batch_size: Any) -> Any:
             values = {"params": self._parameters(batch_size), "config": self._config}
-            result = input_fn(**{n: values[n] for n in _takes(input_fn, list(values))})
-            return result._made if isinstance(result, Dataset) else result
+            with input_graph(NAMES["get_default_graph"]()):
+                result = input_fn(**{n: values[n] for n in _takes(input_fn, list(values))})
+            return result._made if of_core and isinstance(result, Dataset) else result
 
         return call
 
@@ -218,7 +226,31 @@ class Estimator:
     def evaluate(
         self, input_fn: Any, steps: Any = None, hooks: Any = None, checkpoint_path: Any = None, name: Any = None
     ) -> dict[str, Any]:
-        return self._core.evaluate(self._input(input_fn), steps, checkpoint_path or "", name or "", hooks)
+        path = checkpoint_path or self._first_values(input_fn, ModeKeys.EVAL)
+        return self._core.evaluate(self._input(input_fn), steps, path, name or "", hooks)
+
+    def _first_values(self, input_fn: Any, mode: str) -> str:
+        """A checkpoint of the variables' first values where no other is, as in TensorFlow 1.15; "" where one is."""
+        if self._model_fn is None or self._warm_start_from or self.latest_checkpoint():
+            return ""
+        NAMES["logging.info"](
+            "Could not find trained model in model_dir: %s, running initialization of the variables.", self.model_dir
+        )
+        self._made_first = tempfile.TemporaryDirectory()
+        batch_size = self._batch_sizes.get("eval_batch_size" if mode == ModeKeys.EVAL else "predict_batch_size")
+        graph = NAMES["Graph"]()
+        with graph.as_default():
+            graph.seed = getattr(self._config, "tf_random_seed", None)
+            NAMES["train.get_or_create_global_step"]()
+            data = self._input(input_fn, of_core=False)(batch_size)
+            if isinstance(data, Dataset):
+                data = data.make_one_shot_iterator().get_next()
+            features, labels = data if isinstance(data, tuple) else (data, None)
+            self._build(features, labels, mode, batch_size)
+            saver, first = NAMES["train.Saver"](), NAMES["global_variables_initializer"]()
+            with NAMES["Session"](graph=graph) as session:
+                session.run(first)
+                return saver.save(session, os.path.join(self._made_first.name, "model.ckpt"), global_step=0)
 
     def predict(
         self,
@@ -231,8 +263,9 @@ class Estimator:
         """The predictions of one example after the other."""
         keys = [predict_keys] if isinstance(predict_keys, str) else list(predict_keys or [])
         predictions = self._core.predict(
-            self._input(input_fn), keys, checkpoint_path or "", yield_single_examples, hooks
-        )
+            self._input(input_fn), keys, checkpoint_path or self._first_values(input_fn, ModeKeys.PREDICT),
+            yield_single_examples, hooks,
+        )  # fmt: skip
         while (element := predictions.next()) is not None:
             yield element[0]
 
@@ -291,7 +324,11 @@ class TPUEstimator(Estimator):
         export_to_tpu: bool = True,
         export_to_cpu: bool = True,
         warm_start_from: Any = None,
+        embedding_config_spec: Any = None,
+        export_saved_model_api_version: Any = 0,
     ) -> None:
+        if embedding_config_spec is not None:
+            raise NotImplementedError("tf.contrib.tpu.TPUEstimator: embedding_config_spec, expected None")
         tpu = {
             "tpu": True,
             "use_tpu": use_tpu,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ from systole_tpu import _core
 from ._dtypes import as_dtype
 from ._registry import export
 from ._shapes import TensorShape
+from ._sparse import SparseTensor
 
 
 def _varint(number: int) -> bytes:
@@ -39,7 +42,8 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+def fields_of(data: bytes) -> Iterator[tuple[int, Any]]:
+    """(number, value) of the fields of a message: integers, and bytes of all others."""
     at = 0
     while at < len(data):
         key, at = _read_varint(data, at)
@@ -50,11 +54,12 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
         elif key & 7 == 0:
             value, at = _read_varint(data, at)
             yield key >> 3, value
-        elif key & 7 == 5:
-            yield key >> 3, data[at : at + 4]
-            at += 4
+        elif key & 7 in (1, 5):
+            size = 8 if key & 7 == 1 else 4
+            yield key >> 3, data[at : at + size]
+            at += size
         else:
-            raise ValueError(f"Example: wire type, got {key & 7}, expected 0, 2 or 5")
+            raise ValueError(f"a protocol buffer's wire type, got {key & 7}, expected 0, 1, 2 or 5")
 
 
 class _List:
@@ -98,8 +103,8 @@ class Feature:
 
     @staticmethod
     def _parse(data: bytes) -> Feature:
-        for number, payload in _fields(data):
-            values = [v for n, v in _fields(payload) if n == 1]
+        for number, payload in fields_of(data):
+            values = [v for n, v in fields_of(payload) if n == 1]
             if number == 1:
                 return Feature(bytes_list=BytesList(values))
             if number == 2:
@@ -140,9 +145,9 @@ class Example:
 
     def ParseFromString(self, serialized: bytes) -> int:
         self.features = Features()
-        for _, features in _fields(serialized):
-            for _, entry in _fields(features):
-                parts = dict(_fields(entry))
+        for _, features in fields_of(serialized):
+            for _, entry in fields_of(features):
+                parts = dict(fields_of(entry))
                 self.features.feature[parts[1].decode()] = Feature._parse(parts.get(2, b""))
         return len(serialized)
 
@@ -176,12 +181,50 @@ def _masked(data: bytes) -> bytes:
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
+@export("python_io.TFRecordCompressionType", "io.TFRecordCompressionType")
+class TFRecordCompressionType:
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+@export("python_io.TFRecordOptions", "io.TFRecordOptions")
+class TFRecordOptions:
+    """The compression of a file of records: a number of TFRecordCompressionType, or its name."""
+
+    def __init__(self, compression_type: Any = None, **kwargs: Any) -> None:
+        names = ("", "ZLIB", "GZIP")
+        self.compression_type = names[compression_type] if isinstance(compression_type, int) else compression_type or ""
+
+
+def _compression(options: Any) -> str:
+    if isinstance(options, int):
+        return TFRecordOptions(options).compression_type
+    return options if isinstance(options, str) else getattr(options, "compression_type", "")
+
+
+class _Deflated:
+    """A file of one zlib stream."""
+
+    def __init__(self, path: str) -> None:
+        self._file, self._stream = open(path, "wb"), zlib.compressobj()
+
+    def write(self, data: bytes) -> None:
+        self._file.write(self._stream.compress(data))
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.write(self._stream.flush())
+        self._file.close()
+
+
 @export("python_io.TFRecordWriter", "io.TFRecordWriter")
 class TFRecordWriter:
     """Writes records."""
 
     def __init__(self, path: Any, options: Any = None) -> None:
-        self._file = open(os.fspath(path), "wb")
+        opens: dict[str, Any] = {"": lambda p: open(p, "wb"), "GZIP": lambda p: gzip.open(p, "wb"), "ZLIB": _Deflated}
+        self._file = opens[_compression(options)](os.fspath(path))
 
     def write(self, record: bytes) -> None:
         length = struct.pack("<Q", len(record))
@@ -202,7 +245,7 @@ class TFRecordWriter:
 
 @export("python_io.tf_record_iterator", "io.tf_record_iterator")
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    iterator = _core.Dataset.tfrecords(os.fspath(path), "", None, None)._iterator()
+    iterator = _core.Dataset.tfrecords(os.fspath(path), _compression(options), None, None)._iterator()
     while (element := iterator.next()) is not None:
         yield element[0]
 
@@ -232,7 +275,10 @@ class FixedLenSequenceFeature(FixedLenFeature):
 @export("parse_single_example", "io.parse_single_example")
 def parse_single_example(serialized: Any, features: Any, name: Any = None, example_names: Any = None) -> Any:
     """The features of a serialized Example."""
-    return _core.parse_single_example(serialized, dict(features))
+    varying = {n for n, f in features.items() if isinstance(f, VarLenFeature)}
+    dense = {n: FixedLenSequenceFeature([], f.dtype, True) if n in varying else f for n, f in features.items()}
+    parsed = _core.parse_single_example(serialized, dense)
+    return {n: SparseTensor.of_vector(t) if n in varying else t for n, t in parsed.items()}
 
 
 @export("parse_example", "io.parse_example")

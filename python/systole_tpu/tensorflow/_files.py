@@ -80,6 +80,12 @@ class GFile:
         return self._open.read(n)
 
     def write(self, file_content: Any) -> None:
+        """Text or bytes, whatever the mode is."""
+        binary = "b" in self._mode
+        if binary and isinstance(file_content, str):
+            file_content = file_content.encode("utf-8")
+        elif not binary and isinstance(file_content, (bytes, bytearray)):
+            file_content = file_content.decode("utf-8")
         self._open.write(file_content)
 
     def readline(self) -> Any:

@@ -100,6 +100,40 @@ def _slice_of(tensor: Any, key: Any) -> Any:
     return core_function("strided_slice")(input_=tensor, begin=begin, end=end, strides=strides, **masks)
 
 
+def _linear(value: Any) -> tuple[dict[Any, int], int]:
+    """An integer as a sum of multiples of tensors and a number."""
+    if not isinstance(value, (Tensor, Variable)):
+        return {}, int(value)
+    if isinstance(value, Variable) or not value.dtype.is_integer:
+        return {value: 1}, 0
+    kind, inputs = value.op.type, value.op.inputs
+    if kind == "Const":
+        return {}, int(value.op.get_attr("value"))
+    if kind in ("Identity", "Cast") and inputs[0].dtype.is_integer:
+        return _linear(inputs[0])
+    if kind in ("Add", "AddV2", "Sub"):
+        return _sum(_linear(inputs[0]), _linear(inputs[1]), -1 if kind == "Sub" else 1)
+    if kind == "Mul":
+        one, other = _linear(inputs[0]), _linear(inputs[1])
+        if not one[0] or not other[0]:
+            return _sum(({}, 0), one if one[0] else other, other[1] if one[0] else one[1])
+    return {value: 1}, 0
+
+
+def _sum(one: Any, other: Any, factor: int) -> tuple[dict[Any, int], int]:
+    parts = {t: one[0].get(t, 0) + factor * other[0].get(t, 0) for t in {**one[0], **other[0]}}
+    return {t: n for t, n in parts.items() if n}, one[1] + factor * other[1]
+
+
+def _places(begin: Any, end: Any, step: Any) -> Any:
+    """begin, begin + step, ... short of end; of a known number, where end - begin is known."""
+    if step == 1:
+        tensors, distance = _sum(_linear(end), _linear(begin), -1)
+        if not tensors:
+            return op("range", max(distance, 0)) + op("cast", begin, "int32")
+    return op("range", begin, end, step)
+
+
 def _slice_of_tensors(tensor: Any, parts: list[Any]) -> Any:
     """Positions that are tensors: one axis after the other."""
     axis, result = 0, tensor
@@ -109,7 +143,7 @@ def _slice_of_tensors(tensor: Any, parts: list[Any]) -> Any:
             continue
         if isinstance(part, slice) and any(isinstance(e, Tensor) for e in (part.start, part.stop, part.step)):
             rows = op("shape", result)[axis] if part.stop is None else part.stop
-            places = op("range", 0 if part.start is None else part.start, rows, 1 if part.step is None else part.step)
+            places = _places(0 if part.start is None else part.start, rows, 1 if part.step is None else part.step)
             result = op("gather", result, places, axis=axis)
             axis += 1
             continue
@@ -217,7 +251,26 @@ def reset_default_graph() -> None:
 @contextlib.contextmanager
 def _as_default(self: Any) -> Iterator[Any]:
     with self._scope():
-        yield self
+        entered = len(_stand_ins())
+        try:
+            yield self
+        finally:
+            while len(_stand_ins()) > entered:
+                _stand_ins().pop().__exit__(None, None, None)
+
+
+def _stand_ins() -> list[Any]:
+    """The scopes of graphs that stand for the default one: see stand_in()."""
+    if not hasattr(_local, "stand_ins"):
+        _local.stand_ins = []
+    return _local.stand_ins
+
+
+def stand_in(graph: Any) -> None:
+    """Makes a graph the default one until the `with` of the present default graph ends."""
+    scope = graph._scope()
+    scope.__enter__()
+    _stand_ins().append(scope)
 
 
 _KEPT: set[Any] = set()
@@ -429,9 +482,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 @export("placeholder")
 def placeholder(dtype: Any, shape: Any = None, name: Any = None) -> Any:
-    """A tensor that runs are fed. Without a shape it is a scalar: the number of axes is always known here."""
+    """A tensor that runs are fed. Without a shape each run tells its axes; until then it looks like a scalar."""
     if shape is None or TensorShape(shape).ndims is None:
-        shape = []
+        return core_function("unranked_placeholder")(dtype=dtype, name=name)
     return core_function("placeholder")(dtype=dtype, shape=TensorShape(shape).as_list(), name=name)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from systole_tpu import _core
 
 from ._keras_symbolic import call_as_layer, is_symbolic
@@ -33,6 +35,7 @@ _RENAMED_IN = {
     "nn.xw_plus_b": {},
     "log_sigmoid": {},
     "count_nonzero": {"input": "input_tensor"},
+    "image.crop_and_resize": {"box_indices": "box_ind"},
 }
 # What tells TensorFlow how to compute, and changes no result of ours.
 _WITHOUT_EFFECT = {
@@ -47,6 +50,27 @@ _CAST = {
 }
 
 
+# Arguments of functions that are places or classes: lists of integers for them are not numbers like the others.
+_INTEGERS = {
+    "gather": "indices",
+    "gather_nd": "indices",
+    "image.crop_and_resize": "box_ind",
+    "losses.sparse_softmax_cross_entropy": "labels",
+    "nn.embedding_lookup": "ids",
+    "nn.in_top_k": "targets",
+    "nn.sparse_softmax_cross_entropy_with_logits": "labels",
+    "reverse_sequence": "seq_lengths",
+    "scatter_nd": "indices",
+    "unsorted_segment_sum": "segment_ids",
+}
+
+
+def _are_integers(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_are_integers, value))
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 class _Function:
     """A function of C++, which also takes the results of Keras's layers."""
 
@@ -57,6 +81,12 @@ class _Function:
     def __call__(self, values: dict[str, Any]) -> Any:
         if is_symbolic(values):
             return call_as_layer(self._core, values)
+        places = values.get(_INTEGERS.get(self.name, ""))
+        if isinstance(places, (list, tuple)) and _are_integers(places):
+            array = np.array(places, np.int64)
+            small = np.iinfo(np.int32)
+            fits = not array.size or small.min <= array.min() <= array.max() <= small.max
+            values = {**values, _INTEGERS[self.name]: array.astype(np.int32) if fits else array}
         if self.name in _CAST:
             cast, like = _CAST[self.name]
             given, wanted = (getattr(values.get(k), "_dtype_name", None) for k in (cast, like))

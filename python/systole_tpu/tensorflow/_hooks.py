@@ -76,7 +76,9 @@ class LoggingTensorHook(SessionRunHook):
         at_end: bool = False,
         formatter: Any = None,
     ) -> None:
-        self._tensors = tensors if isinstance(tensors, dict) else {str(getattr(t, "name", t)): t for t in tensors}
+        named = tensors if isinstance(tensors, dict) else {str(getattr(t, "name", t)): t for t in tensors}
+        # A name without a number is that of an operation's first result.
+        self._tensors = {k: f"{t}:0" if isinstance(t, str) and ":" not in t else t for k, t in named.items()}
         self._every, self._secs, self._formatter = every_n_iter, every_n_secs, formatter
         self._runs, self._last = 0, 0.0
 
@@ -251,7 +253,7 @@ class CoreHook:
             return []
         self._first = [request]
         if request is not None and request.fetches is not None:
-            leaves = [as_element(f) for f in flatten(request.fetches)]
+            leaves = [as_element(f, get_default_graph()) for f in flatten(request.fetches)]
             self._tensors = [f for f in leaves if hasattr(f, "_dims")]
         return self._tensors
 
@@ -268,7 +270,7 @@ class CoreHook:
         request, results = self._wanted, None
         if request is not None and request.fetches is not None:
             known = dict(zip(self._tensors, values, strict=True))
-            leaves = [as_element(f) for f in flatten(request.fetches)]
+            leaves = [as_element(f, session.graph) for f in flatten(request.fetches)]
             others = [f for f in leaves if f not in known]
             known.update(zip(others, session.run(others) if others else [], strict=True))
             results = pack_like(request.fetches, [known[f] for f in leaves])
@@ -279,10 +281,10 @@ class CoreHook:
         self._hook.end(session)
 
 
-def as_element(fetch: Any) -> Any:
+def as_element(fetch: Any, graph: Any) -> Any:
     """The tensor, the value of the variable, or the operation of a name."""
     if isinstance(fetch, str):
-        return get_default_graph().as_graph_element(fetch)
+        return graph.as_graph_element(fetch)
     return fetch.value() if hasattr(fetch, "_core_name") else fetch
 
 
@@ -370,7 +372,29 @@ class MonitoredSession:
         self._session.close()
 
 
-export("train.MonitoredSession", "train.SingularMonitoredSession")(MonitoredSession)
+export("train.MonitoredSession")(MonitoredSession)
+
+
+@export("train.SingularMonitoredSession")
+class SingularMonitoredSession(MonitoredSession):
+    """A monitored session of one process."""
+
+    def __init__(
+        self,
+        hooks: Any = None,
+        scaffold: Any = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        stop_grace_period_secs: int = 120,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        if checkpoint_filename_with_path is not None:
+            raise NotImplementedError("tf.train.SingularMonitoredSession: checkpoint_filename_with_path, expected None")
+        super().__init__(None, hooks, stop_grace_period_secs, master, config, checkpoint_dir, scaffold)
+
+    def raw_session(self) -> Any:
+        return self._session
 
 
 @export("train.MonitoredTrainingSession")
@@ -405,7 +429,7 @@ def MonitoredTrainingSession(
 class Coordinator:
     """For programs with queues, which there are none of: nothing is to be coordinated."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, clean_stop_exception_types: Any = None) -> None:
         self._stop = False
 
     def should_stop(self) -> bool:
@@ -418,5 +442,8 @@ class Coordinator:
 
 
 @export("train.start_queue_runners")
-def start_queue_runners(sess: Any = None, coord: Any = None, **kwargs: Any) -> list[Any]:
+def start_queue_runners(
+    sess: Any = None, coord: Any = None, daemon: bool = True, start: bool = True, collection: str = "queue_runners"
+) -> list[Any]:
+    """No threads: queues are data sets."""
     return []

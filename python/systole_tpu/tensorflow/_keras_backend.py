@@ -23,28 +23,24 @@ def _export(function: Any) -> Any:
     return export(f"keras.backend.{function.__name__.rstrip('_')}")(function)
 
 
-# Functions that are tf's: Keras's name, tf's name.
-_SAME = {
-    "abs": "abs", "square": "square", "sqrt": "sqrt", "exp": "exp", "log": "log", "round": "round", "sign": "sign",
-    "pow": "pow", "sin": "sin", "cos": "cos", "maximum": "maximum", "minimum": "minimum", "equal": "equal",
-    "not_equal": "not_equal", "greater": "greater", "greater_equal": "greater_equal", "less": "less",
-    "less_equal": "less_equal", "transpose": "transpose", "reshape": "reshape", "gather": "gather", "stack": "stack",
-    "zeros_like": "zeros_like", "ones_like": "ones_like", "identity": "identity", "tanh": "tanh", "sigmoid": "sigmoid",
-    "stop_gradient": "stop_gradient", "squeeze": "squeeze", "tile": "tile", "one_hot": "one_hot", "shape": "shape",
-    "cast": "cast",
-}  # fmt: skip
+# Functions that are tf's: arguments.txt has Keras's arguments of them.
+_SAME = (
+    "abs", "square", "sqrt", "exp", "log", "round", "sign", "pow", "sin", "cos", "maximum", "minimum", "equal",
+    "not_equal", "greater", "greater_equal", "less", "less_equal", "transpose", "reshape", "gather", "stack",
+    "zeros_like", "ones_like", "identity", "stop_gradient", "squeeze", "tile", "one_hot", "shape", "cast",
+)  # fmt: skip
 
 
-def _renamed(name: str, tf: str) -> Any:
+def _same(name: str) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
-        return NAMES[tf](*args, **kwargs)
+        return NAMES[name](*args, **kwargs)
 
     call.__name__ = name
     return symbolic(call)
 
 
-for _name, _tf in _SAME.items():
-    export(f"keras.backend.{_name}")(_renamed(_name, _tf))
+for _name in _SAME:
+    export(f"keras.backend.{_name}")(_same(_name))
 for _name, _function in ACTIVATIONS.items():
     export(f"keras.backend.{_name}")(_function)
 
@@ -212,8 +208,20 @@ def _elementwise(target: Any, output: Any) -> Any:
     return -(target * op("log", p + epsilon()) + (1.0 - target) * op("log", 1.0 - p + epsilon()))
 
 
-for _name in ("categorical_crossentropy", "sparse_categorical_crossentropy"):
-    export(f"keras.backend.{_name}")(LOSSES[_name])
+def _crossentropy(name: str, target: Any, output: Any, from_logits: bool, axis: int) -> Any:
+    if axis not in (-1, len(output.shape) - 1):
+        raise NotImplementedError(f"tf.keras.backend.{name}: axis, got {axis}, expected the last one")
+    return LOSSES[name](target, output, from_logits)
+
+
+@_export
+def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+    return _crossentropy("categorical_crossentropy", target, output, from_logits, axis)
+
+
+@_export
+def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+    return _crossentropy("sparse_categorical_crossentropy", target, output, from_logits, axis)
 
 
 # -- Random numbers, constants, variables.
@@ -261,7 +269,16 @@ def variable(value: Any, dtype: Any = None, name: Any = None, constraint: Any = 
 
 
 @_export
-def placeholder(shape: Any = None, ndim: Any = None, dtype: Any = None, sparse: bool = False, name: Any = None) -> Any:
+def placeholder(
+    shape: Any = None,
+    ndim: Any = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: Any = None,
+    ragged: bool = False,
+) -> Any:
+    if sparse or ragged:
+        raise NotImplementedError("tf.keras.backend.placeholder: sparse and ragged tensors, expected a dense one")
     return NAMES["keras.Input"](batch_shape=shape if shape is not None else [None] * ndim, dtype=dtype, name=name)
 
 
@@ -334,7 +351,7 @@ class _Function:
 
 
 @_export
-def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> Any:
+def function(inputs: Any, outputs: Any, updates: Any = None, name: Any = None, **kwargs: Any) -> Any:
     return _Function(list(inputs), list(outputs) if isinstance(outputs, (list, tuple)) else [outputs])
 
 
@@ -361,7 +378,8 @@ def clear_session() -> None:
 
 
 @_export
-def get_session() -> Any:
+def get_session(op_input_list: Any = ()) -> Any:
+    """The default session, or Keras's own of the graph."""
     session = get_default_session()
     if session is not None:
         return session
@@ -389,7 +407,15 @@ def _setting(name: str) -> None:
     export(f"keras.backend.set_{name}")(lambda value: _SETTINGS.__setitem__(name, value))
 
 
-for _name in _SETTINGS:
+@_export
+def set_image_data_format(data_format: str) -> None:
+    if data_format not in ("channels_first", "channels_last"):
+        raise ValueError(f"Unknown data_format: {data_format}")
+    _SETTINGS["image_data_format"] = data_format
+
+
+for _name in ("floatx", "epsilon"):
     _setting(_name)
+export("keras.backend.image_data_format")(lambda: _SETTINGS["image_data_format"])
 epsilon, floatx = NAMES["keras.backend.epsilon"], NAMES["keras.backend.floatx"]
 export("keras.backend.image_dim_ordering")(lambda: "tf")

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 from systole_tpu import _core
 
+from ._arguments import bind, described, signature_of, taking
 from ._keras_models import Sequence
-from ._registry import export
+from ._registry import NAMES, export
 
 
 def _loader(name: str, arguments: list[str]) -> Any:
+    full = f"keras.datasets.{name}.load_data"
+    signature = signature_of(full, arguments)
+
     def load_data(*args: Any, **kwargs: Any) -> Any:
-        """((x_train, y_train), (x_test, y_test)), of the files in ~/.keras/datasets."""
-        values = {**dict(zip(arguments, args, strict=False)), **kwargs}
+        values = bind(full, signature, arguments, args, kwargs)
         unknown = set(values) - set(arguments)
-        if unknown or len(args) > len(arguments):
-            raise TypeError(f"load_data() takes {', '.join(arguments)}, got {sorted(unknown) or len(args)}")
+        if unknown:
+            raise TypeError(f"tf.{full}() takes {', '.join(arguments)}, got {sorted(unknown)}")
         parts = _core.keras_load_data(name, values)
         return tuple((_lists(x), y) for x, y in parts)
 
-    return load_data
+    doc = "((x_train, y_train), (x_test, y_test)), of the files in ~/.keras/datasets."
+    return described(load_data, "load_data", doc, signature)
 
 
 def _lists(x: Any) -> Any:
@@ -36,12 +41,16 @@ def _lists(x: Any) -> Any:
 
 for _name, _arguments in _core.keras_datasets():
     export(f"keras.datasets.{_name}.load_data")(_loader(_name, _arguments))
-for _name in ("imdb", "reuters"):
 
-    def _get_word_index(path: str = "", _name: str = _name) -> dict[str, int]:
-        return _core.keras_word_index(_name, path)
 
-    export(f"keras.datasets.{_name}.get_word_index")(_get_word_index)
+@export("keras.datasets.imdb.get_word_index")
+def _imdb_words(path: str = "imdb_word_index.json") -> dict[str, int]:
+    return _core.keras_word_index("imdb", path)
+
+
+@export("keras.datasets.reuters.get_word_index")
+def _reuters_words(path: str = "reuters_word_index.json") -> dict[str, int]:
+    return _core.keras_word_index("reuters", path)
 
 
 @export("keras.preprocessing.sequence.pad_sequences")
@@ -79,6 +88,7 @@ class Tokenizer:
         split: str = " ",
         char_level: bool = False,
         oov_token: Any = None,
+        document_count: int = 0,
         **kwargs: Any,
     ) -> None:
         self._tokenizer = _core.keras_tokenizer(
@@ -125,11 +135,12 @@ def one_hot(text: str, n: int, filters: str = _FILTERS, lower: bool = True, spli
     return _core.keras_one_hot(text, n, filters, lower, split)
 
 
-@export("keras.utils.to_categorical", "keras.utils.np_utils.to_categorical")
-def to_categorical(y: Any, num_classes: Any = None) -> Any:
+@export("keras.utils.to_categorical")
+def to_categorical(y: Any, num_classes: Any = None, dtype: Any = "float32") -> Any:
     """One-hot rows of classes."""
     array = np.asarray(y)
-    return _core.keras_to_categorical(array if array.dtype.kind in "iu" else array.astype("int64"), num_classes)
+    made = _core.keras_to_categorical(array if array.dtype.kind in "iu" else array.astype("int64"), num_classes)
+    return made.astype(dtype, copy=False)
 
 
 @export("keras.utils.normalize")
@@ -138,9 +149,8 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
 
 
 @export("keras.utils.get_file")
-def get_file(
-    fname: str, origin: Any = None, cache_subdir: str = "datasets", cache_dir: Any = None, **kwargs: Any
-) -> str:
+@taking("keras.utils.get_file", ["untar", "md5_hash", "file_hash", "hash_algorithm", "extract", "archive_format"])
+def get_file(fname: str, origin: Any = None, cache_subdir: str = "datasets", cache_dir: Any = None) -> str:
     """The path of a file of ~/.keras/datasets: nothing is downloaded."""
     import os
 
@@ -151,32 +161,62 @@ def get_file(
     return path
 
 
-@export("keras.utils.plot_model")
-def plot_model(model: Any, to_file: str = "model.png", **kwargs: Any) -> None:
-    raise NotImplementedError("tf.keras.utils.plot_model: the C++ function keras::utils::plot_model draws models")
-
-
 @export("keras.utils.multi_gpu_model")
-def multi_gpu_model(model: Any, gpus: Any = None, **kwargs: Any) -> Any:
+def multi_gpu_model(model: Any, gpus: Any = None, cpu_merge: bool = True, cpu_relocation: bool = False) -> Any:
+    """The model: there are no GPUs to spread it over."""
     return model
 
 
-@export("keras.utils.Progbar", "keras.utils.generic_utils.Progbar")
+@export("keras.utils.Progbar")
 class Progbar:
     """A bar of progress for loops of a program's own."""
 
-    def __init__(self, target: Any, width: int = 30, verbose: int = 1, interval: float = 0.05, **kwargs: Any) -> None:
-        self.target, self.width, self.verbose = target, width, verbose
+    def __init__(
+        self,
+        target: Any,
+        width: int = 30,
+        verbose: int = 1,
+        interval: float = 0.05,
+        stateful_metrics: Any = None,
+        unit_name: str = "step",
+    ) -> None:
+        self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
+        self.stateful_metrics, self.unit_name = set(stateful_metrics or []), unit_name
+        self._seen, self._shown = 0, -1.0
+        self._sums: dict[str, tuple[float, float]] = {}  # the sum of a value, and of its weights
 
     def update(self, current: int, values: Any = None) -> None:
-        if self.verbose:
-            end = "\n" if self.target is not None and current >= self.target else "\r"
-            text = " - ".join(f"{name}: {value:.4f}" for name, value in values or [])
-            print(f"{current}/{self.target} {text}", end=end, flush=True)
+        """Shows `current` steps of the target, and the means of the values over the steps."""
+        steps = current - self._seen
+        self._seen = current
+        for name, value in values or []:
+            total, weight = (0.0, 0.0) if name in self.stateful_metrics else self._sums.get(name, (0.0, 0.0))
+            weight_now = 1 if name in self.stateful_metrics else steps
+            self._sums[name] = (total + float(value) * weight_now, weight + weight_now)
+        ends = self.target is not None and current >= self.target
+        if self.verbose == 2 and not ends:
+            return
+        if self.verbose and (ends or time.monotonic() - self._shown >= self.interval):
+            self._shown = time.monotonic()
+            done = 0 if not self.target else min(self.width * current // self.target, self.width)
+            arrow = "=" * self.width if done == self.width else ("=" * done + ">").ljust(self.width, ".")
+            bar = f" [{arrow}]" if self.target and self.verbose == 1 else ""
+            text = "".join(f" - {name}: {total / max(weight, 1):.4f}" for name, (total, weight) in self._sums.items())
+            print(f"\r{current}/{self.target or 'Unknown'}{bar}{text}", end="\n" if ends else "", flush=True)
 
     def add(self, n: int, values: Any = None) -> None:
-        self._seen = getattr(self, "_seen", 0) + n
-        self.update(self._seen, values)
+        self.update(self._seen + n, values)
 
+
+# Modules of keras.utils, which programs import from.
+for _module, _names in {
+    "data_utils": ("get_file", "Sequence"),
+    "np_utils": ("to_categorical", "normalize"),
+    "generic_utils": ("Progbar", "CustomObjectScope", "custom_object_scope", "get_custom_objects"),
+    "vis_utils": ("plot_model",),
+    "training_utils": ("multi_gpu_model",),
+}.items():
+    for _name in _names:
+        export(f"keras.utils.{_module}.{_name}")(NAMES[f"keras.utils.{_name}"])
 
 __all__ = ["Sequence"]

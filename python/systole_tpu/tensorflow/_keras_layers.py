@@ -11,7 +11,7 @@ import numpy as np
 
 from systole_tpu import _core
 
-from ._arguments import constructor, refuse_rest, signature_of
+from ._arguments import bind, constructor, described, has_arguments, refuse_rest, signature_of
 from ._framework import get_default_graph, notes
 from ._keras_objects import (
     KerasObject,
@@ -85,12 +85,14 @@ class Layer:
 
     _layer: Any = None
     _of_registry = False
+    _call: tuple[list[str], bool, list[str]] = ([], False, [])  # call()'s tensors, whether the first is a list, flags
     supports_masking = False
 
-    def __init__(self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, trainable: bool = True, name: Any = None, dtype: Any = None, dynamic: bool = False, **kwargs: Any
+    ) -> None:
         shape = _shape_argument(kwargs, [])
         weights = kwargs.pop("weights", None)
-        kwargs.pop("dynamic", None)
         if kwargs:
             raise TypeError("Keyword argument not understood:", next(iter(kwargs)))
         core = self._make_core(name or "")
@@ -213,23 +215,46 @@ class Layer:
 
     # -- For all layers.
 
-    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The outputs for symbolic tensors, or for tensors of a graph."""
+        if inputs is None and self._call[0]:
+            inputs = kwargs.pop(self._call[0][0], None)
+        if inputs is None:
+            raise TypeError(f"{type(self).__name__}() missing 1 required positional argument: 'inputs'")
         if self._layer is None:
             raise RuntimeError(f"It looks like you did not call `super().__init__()` of {type(self).__name__}.")
         training = kwargs.get("training")
         states = tensors_of(kwargs.pop("initial_state", None) or [])
-        own = {k: v for k, v in kwargs.items() if k not in ("training", "mask")}
-        if args or own:
-            self.__dict__["_extra"] = (args, own)
-        values = tensors_of(inputs)
+        if self._call[0]:
+            values, named = self._named_arguments(inputs, args, kwargs)
+        else:
+            values, named = tensors_of(inputs), None
+            own = {k: v for k, v in kwargs.items() if k not in ("training", "mask")}
+            if args or own:
+                self.__dict__["_extra"] = (args, own)
         if is_symbolic(values):
-            return one_or_list(self._layer.call_symbolic(values, training, states))
+            return one_or_list(self._layer.call_symbolic(values, training, states, named))
         values = [_core.convert_to_tensor(v, None) if not hasattr(v, "_dtype_name") else v for v in [*values, *states]]
-        results = self._layer.call_inside(values, training)
+        results = self._layer.call_inside(values, training, named)
         if results is None:
-            results = graph_context().apply(self._layer, values, bool(training))
+            results = graph_context().apply(self._layer, values, bool(training), named)
         return one_or_list(results)
+
+    def _named_arguments(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+        """The tensors of a call, and the argument that each is with the flags of the call."""
+        tensors, _, flags = self._call
+        given = dict(zip(tensors, (inputs, *args), strict=False))
+        for name, value in kwargs.items():
+            if name not in (*tensors, *flags, "training"):
+                raise TypeError(f"call() got an unexpected keyword argument '{name}'")
+            given[name] = value
+        values: list[Any] = []
+        names: list[str] = []
+        for name in tensors:
+            for value in [] if given.get(name) is None else tensors_of(given[name]):
+                values.append(value)
+                names.append(name)
+        return values, (names, {f: given[f] for f in flags if given.get(f) is not None})
 
     apply = __call__
 
@@ -358,7 +383,7 @@ def _convert(key: str, value: Any) -> Any:
     return value
 
 
-def _layer_class(name: str, arguments: list[Any]) -> type:
+def _layer_class(name: str, arguments: list[Any], call: Any) -> type:
     own = [a for a, _, _ in arguments]
     required = [a for a, needed, _ in arguments if needed]
     full = f"keras.layers.{name}"
@@ -397,12 +422,17 @@ def _layer_class(name: str, arguments: list[Any]) -> type:
         self._adopt(core)
 
     __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
-    fields = {"__init__": __init__, "_of_registry": True, "__module__": "systole_tpu.tensorflow.keras.layers"}
+    fields = {
+        "__init__": __init__,
+        "_of_registry": True,
+        "_call": call,
+        "__module__": "systole_tpu.tensorflow.keras.layers",
+    }
     return type(name, (Layer,), fields)
 
 
-for _name, _aliases, _arguments in _core.keras_layer_classes():
-    _CLASSES[_name] = _class = _layer_class(_name, _arguments)
+for _name, _aliases, _arguments, _call in _core.keras_layer_classes():
+    _CLASSES[_name] = _class = _layer_class(_name, _arguments, _call)
     if _name in ("Lambda", "InputLayer"):
         continue
     for _known in (_name, *_aliases):
@@ -441,10 +471,16 @@ def Input(
     dtype: Any = None,
     sparse: bool = False,
     tensor: Any = None,
+    ragged: bool = False,
+    *,
     batch_shape: Any = None,
     **kwargs: Any,
 ) -> Any:
     """An input of a model; `shape` is without the batch."""
+    if tensor is not None:  # a tensor of a graph, on which layers are called
+        return tensor
+    if sparse or ragged:
+        raise NotImplementedError("tf.keras.Input: sparse and ragged tensors, expected a dense one")
     if batch_shape is not None:
         batch_size, shape = batch_shape[0], batch_shape[1:]
     if shape is None:
@@ -457,9 +493,21 @@ def Input(
 class InputLayer(Layer):
     """The input of a Sequential model."""
 
-    def __init__(self, input_shape: Any = None, batch_size: Any = None, dtype: Any = None, **kwargs: Any) -> None:
-        shape = kwargs.pop("batch_input_shape", None) or [batch_size, *input_shape]
-        made = Input(batch_shape=shape, dtype=dtype, name=kwargs.get("name"))
+    def __init__(
+        self,
+        input_shape: Any = None,
+        batch_size: Any = None,
+        dtype: Any = None,
+        input_tensor: Any = None,
+        sparse: bool = False,
+        name: Any = None,
+        ragged: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if input_tensor is not None:
+            raise NotImplementedError("tf.keras.layers.InputLayer: input_tensor, expected an input_shape")
+        shape = kwargs.pop("batch_input_shape", None) or [batch_size, *(() if input_shape is None else input_shape)]
+        made = Input(batch_shape=shape, dtype=dtype, name=name, sparse=sparse, ragged=ragged)
         self._adopt(made._layer)
 
 
@@ -467,15 +515,18 @@ _CLASSES["InputLayer"] = InputLayer
 
 
 def _merge(name: str) -> Any:
-    def merge(inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return _CLASSES[name](*args, **kwargs)(inputs)
+    full = f"keras.layers.{name.lower()}"
+    signature = signature_of(full if has_arguments(full) else "keras.layers.add", [])
 
-    merge.__name__, merge.__doc__ = name.lower(), f"{name}()(inputs)"
-    return merge
+    def merge(*args: Any, **kwargs: Any) -> Any:
+        values = bind(full, signature, [], args, kwargs)
+        return _CLASSES[name](**{k: v for k, v in values.items() if k != "inputs"})(values["inputs"])
+
+    return described(merge, name.lower(), f"{name}()(inputs)", signature)
 
 
 for _name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"):
-    export(f"keras.layers.{_name.lower()}")(_merge(_name))
+    export(f"keras.layers.{_name.lower()}", f"keras.layers.merge.{_name.lower()}")(_merge(_name))
 # Modules of layers, which programs import from.
 for _module in ("core", "convolutional", "pooling", "recurrent", "embeddings", "normalization", "merge", "noise",
                 "advanced_activations", "wrappers"):  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from systole_tpu import _core
 
+from ._arguments import bind, constructor, refuse_rest, signature_of
 from ._data import Dataset, _GraphIterator
 from ._estimator import Estimator, options_of
 from ._keras_layers import Layer, know_class, object_of, one_or_list, tensors_of
@@ -64,15 +65,18 @@ class Callback:
 
 
 def _callback_class(name: str, arguments: list[str]) -> type:
+    full = f"keras.callbacks.{name}"
+    signature = signature_of(full, arguments)
+
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         Callback.__init__(self)
-        if len(args) > len(arguments):
-            raise TypeError(f"{name}() takes {len(arguments)} arguments, got {len(args)}")
-        values = {**dict(zip(arguments, args, strict=False)), **kwargs}
-        values.setdefault("min_delta", values.pop("epsilon")) if "epsilon" in values else None
-        unknown = set(values) - set(arguments) - _IGNORED
+        if "epsilon" in kwargs and "min_delta" in arguments:
+            kwargs.setdefault("min_delta", kwargs.pop("epsilon"))
+        values = bind(full, signature, arguments, args, kwargs)
+        unknown = set(values) - set(arguments) - set(signature.parameters)
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+        refuse_rest(full, signature, values, [*arguments, *_IGNORED])
         self.__dict__.update(values)
         given = {k: v for k, v in values.items() if v is not None and k in arguments}
         if name == "LearningRateScheduler":
@@ -83,6 +87,7 @@ def _callback_class(name: str, arguments: list[str]) -> type:
         self.set_model(model)
         return self._made
 
+    __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
     fields = {"__init__": __init__, "_core_callback": _core_callback}
     return type(name, (Callback,), {**fields, "__module__": "systole_tpu.tensorflow.keras.callbacks"})
 
@@ -90,6 +95,7 @@ def _callback_class(name: str, arguments: list[str]) -> type:
 # Of TensorBoard: nothing of them is written.
 _IGNORED = {
     "batch_size", "write_grads", "embeddings_freq", "embeddings_layer_names", "embeddings_metadata", "embeddings_data",
+    "profile_batch",
 }  # fmt: skip
 
 
@@ -112,9 +118,22 @@ for _name, _arguments in _core.keras_callback_classes():
 class LambdaCallback(Callback):
     """A callback of functions."""
 
-    def __init__(self, **functions: Any) -> None:
+    def __init__(
+        self,
+        on_epoch_begin: Any = None,
+        on_epoch_end: Any = None,
+        on_batch_begin: Any = None,
+        on_batch_end: Any = None,
+        on_train_begin: Any = None,
+        on_train_end: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
-        self.__dict__.update({k: v for k, v in functions.items() if v is not None})
+        given = {
+            "on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end, "on_batch_begin": on_batch_begin,
+            "on_batch_end": on_batch_end, "on_train_begin": on_train_begin, "on_train_end": on_train_end,
+        }  # fmt: skip
+        self.__dict__.update({**kwargs, **{k: v for k, v in given.items() if v is not None}})
 
 
 @export("keras.callbacks.History")
@@ -335,6 +354,8 @@ class Model(Layer):
             x = x._dataset
         if isinstance(x, Dataset):
             return ("dataset", x._made)
+        if hasattr(x, "_source_of_core"):
+            return x._source_of_core()
         if isinstance(x, Sequence) or (hasattr(x, "__getitem__") and hasattr(x, "on_epoch_end")):
             return ("sequence", _Sequence(x, self))
         if isinstance(x, Iterator):
@@ -559,7 +580,16 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 
 
 @export("keras.models.save_model")
-def save_model(model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True) -> None:
+def save_model(
+    model: Any,
+    filepath: Any,
+    overwrite: bool = True,
+    include_optimizer: bool = True,
+    save_format: Any = None,
+    signatures: Any = None,
+) -> None:
+    if save_format not in (None, "h5") or signatures is not None:
+        raise NotImplementedError(f"save_model: format {save_format!r} with signatures, expected 'h5' without")
     model.save(filepath, overwrite, include_optimizer)
 
 
@@ -571,7 +601,9 @@ def model_from_json(json_string: str, custom_objects: Any = None) -> Any:
 
 
 @export("keras.models.clone_model")
-def clone_model(model: Any, input_tensors: Any = None) -> Any:
+def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Any:
+    if clone_function is not None:
+        raise NotImplementedError("clone_model: clone_function, expected None")
     return object_of(_core.keras_clone_model(model._layer))
 
 
@@ -582,7 +614,7 @@ def model_to_estimator(
     custom_objects: Any = None,
     model_dir: Any = None,
     config: Any = None,
-    **kwargs: Any,
+    checkpoint_format: Any = None,
 ) -> Estimator:
     """An estimator with the layers, loss, metrics and optimizer of a compiled model."""
     if (keras_model is None) == (keras_model_path is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from systole_tpu import _core
 
+from ._arguments import bind, constructor, described, has_arguments, refuse_rest, signature_of, with_defaults
 from ._keras_symbolic import symbolic
 from ._registry import NAMES, export
 
@@ -54,18 +56,15 @@ class KerasObject:
     """An object that files know by its class and arguments."""
 
     _class_name = ""
+    _full = ""
     _arguments: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if len(args) > len(self._arguments):
-            raise TypeError(f"{type(self).__name__}() takes {len(self._arguments)} arguments, got {len(args)}")
-        values = dict(zip(self._arguments, args, strict=False))
-        for key, value in kwargs.items():
-            if key not in self._arguments and key != "dtype":
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument '{key}'")
-            values[key] = value
+        signature = signature_of(self._full, self._arguments)
+        values = bind(self._full or type(self).__name__, signature, ["dtype"], args, kwargs)
         values.pop("dtype", None)
-        self._config = values
+        refuse_rest(self._full, signature, values, self._arguments)
+        self._config = {key: value for key, value in values.items() if key in self._arguments}
 
     def _serialized(self) -> dict[str, Any]:
         return {"class_name": self._class_name or type(self).__name__, "config": plain(self._config, [])}
@@ -103,8 +102,12 @@ class _Constraint(KerasObject):
 def _make_classes(kind: str, base: type, classes: Any) -> dict[str, type]:
     made: dict[str, type] = {}
     for name, aliases, arguments, doc in classes:
-        fields = {"_class_name": name, "_arguments": tuple(arguments), "__doc__": doc}
-        made[name] = type(name, (base,), {**fields, "__module__": f"systole_tpu.tensorflow.keras.{kind}"})
+        full = next((f for n in (name, *aliases) if has_arguments(f := f"keras.{kind}.{n}")), f"keras.{kind}.{name}")
+        fields = {
+            "_class_name": name, "_full": full, "_arguments": tuple(arguments), "__doc__": doc,
+            "__signature__": signature_of(full, arguments), "__module__": f"systole_tpu.tensorflow.keras.{kind}",
+        }  # fmt: skip
+        made[name] = type(name, (base,), fields)
         for known in (name, *aliases):
             export(f"keras.{kind}.{known}")(made[name])
             made[known] = made[name]
@@ -157,10 +160,50 @@ def _named(name: str, call: Any) -> Any:
 
 
 def _activation(name: str) -> Any:
-    return _named(name, lambda x, *args, **kwargs: _core.keras_activation(name, x))
+    return _named(name, lambda x: _core.keras_activation(name, x))
 
 
 ACTIVATIONS = {name: _activation(name) for name in _core.keras_activation_names()}
+
+
+def _activation_of(function: Any) -> Any:
+    """An activation with arguments: with their defaults that of its name."""
+    name = function.__name__
+    usual = ACTIVATIONS[name]
+
+    @functools.wraps(function)
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(x, *args, **kwargs) if args or kwargs else usual(x)
+
+    made = symbolic(call)
+    made._keras_name = name
+    ACTIVATIONS[name] = made
+    return made
+
+
+@_activation_of
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, else alpha * (exp(x) - 1)."""
+    zero = NAMES["zeros_like"](x)
+    below = NAMES["exp"](NAMES["minimum"](x, zero)) - 1.0  # exp(x) of large x is infinite
+    return NAMES["maximum"](x, zero) + alpha * below
+
+
+@_activation_of
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
+    """x from the threshold on, at most max_value; alpha * (x - threshold) below the threshold."""
+    above = NAMES["where"](x >= float(threshold), x, NAMES["zeros_like"](x))
+    if max_value is not None:
+        above = NAMES["minimum"](above, float(max_value))
+    return above + alpha * NAMES["minimum"](x - float(threshold), 0.0)
+
+
+@_activation_of
+def softmax(x: Any, axis: int = -1) -> Any:
+    """exp(x) over its sum along the axis."""
+    return NAMES["nn.softmax"](x, axis)
+
+
 for _name, _function in ACTIVATIONS.items():
     export(f"keras.activations.{_name}")(_function)
 _REGISTERED: dict[Any, str] = {}
@@ -199,21 +242,82 @@ def get_activation(identifier: Any) -> Any:
     raise ValueError(f"Unknown activation function:{identifier}")
 
 
-def _loss(name: str) -> Any:
-    config = json.dumps(name)
-    return _named(name, lambda y_true, y_pred: _core.keras_loss(config, y_true, y_pred))
+def _classes(listed: Any) -> dict[str, tuple[str, list[str]]]:
+    """{name of a function: (its class, what the class takes)}"""
+    return {known: (made, taken) for name, aliases, made, taken in listed for known in (name, *aliases)}
 
 
-def _metric(name: str) -> Any:
-    return _named(name, lambda y_true, y_pred: _core.keras_metric(name, y_true, y_pred))
+_LOSS_CLASSES = _classes(_core.keras_loss_classes())
+_METRIC_CLASSES = _classes(_core.keras_metric_classes())
 
 
-LOSSES = {name: _loss(name) for name in _core.keras_loss_names()}
-METRICS = {name: _metric(name) for name in _core.keras_metric_names()}
-for _name, _function in LOSSES.items():
-    export(f"keras.losses.{_name}", f"keras.metrics.{_name}")(_function)
+def _given(values: dict[str, Any], signature: Any) -> dict[str, Any]:
+    """The values that are not the defaults."""
+    return {k: v for k, v in values.items() if v is not None and v != signature.parameters[k].default}
+
+
+def _of_two(kind: str, name: str, classes: dict[str, tuple[str, list[str]]], call: Any) -> Any:
+    """The function `name` of targets and predictions, with TensorFlow's arguments."""
+    full = f"keras.{kind}.{name}"
+    signature = signature_of(full if has_arguments(full) else "keras.losses.mse", [])
+    class_name, taken = classes.get(name, (name, []))
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        values = bind(full, signature, [], args, kwargs)
+        refuse_rest(full, signature, values, ["y_true", "y_pred", *taken])
+        y_true, y_pred = values.pop("y_true"), values.pop("y_pred")
+        config = _given(values, signature)
+        return call(json.dumps({"class_name": class_name, "config": config}) if config else name, y_true, y_pred)
+
+    made = _named(name, function)
+    return described(made, name, f"tf.{full} of TensorFlow 1.15.", signature)
+
+
+LOSSES = {name: _of_two("losses", name, _LOSS_CLASSES, _core.keras_loss) for name in _core.keras_loss_names()}
+METRICS = {name: _of_two("metrics", name, _METRIC_CLASSES, _core.keras_metric) for name in _core.keras_metric_names()}
 for _name, _function in METRICS.items():
     export(f"keras.metrics.{_name}")(_function)
+for _name, _function in LOSSES.items():
+    export(f"keras.losses.{_name}", f"keras.metrics.{_name}")(_function)
+
+
+class LossObject:
+    """A loss with arguments, for compile(); called, the mean of its values."""
+
+    _full = ""
+    _class_name = ""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        signature = signature_of(self._full, [])
+        values = bind(self._full, signature, [], args, kwargs)
+        self.reduction, self.name = values.pop("reduction", "auto"), values.pop("name", self._class_name)
+        taken = next(taken for made, taken in _LOSS_CLASSES.values() if made == self._class_name)
+        refuse_rest(self._full, signature, values, taken)
+        self._config = _given(values, signature)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**self._config, "reduction": self.reduction, "name": self.name}
+
+    def _spec(self) -> str:
+        return json.dumps({"class_name": self._class_name, "config": plain({**self.get_config(), "name": None}, [])})
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        values = _core.keras_loss(json.dumps({"class_name": self._class_name, "config": self._config}), y_true, y_pred)
+        values = values if sample_weight is None else values * sample_weight
+        if self.reduction == "none":
+            return values
+        return NAMES["reduce_sum" if self.reduction == "sum" else "reduce_mean"](values)
+
+
+def _make_loss_classes() -> None:
+    for name in sorted({made for made, _ in _LOSS_CLASSES.values()}):
+        full = f"keras.losses.{name}"
+        if has_arguments(full):
+            fields = {"_full": full, "_class_name": name, "__signature__": signature_of(full, [])}
+            export(full)(type(name, (LossObject,), {**fields, "__module__": "systole_tpu.tensorflow.keras.losses"}))
+
+
+_make_loss_classes()
 
 
 def loss_spec(value: Any) -> Any:
@@ -224,6 +328,8 @@ def loss_spec(value: Any) -> Any:
         return [loss_spec(v) for v in value]
     if isinstance(value, dict):
         return json.dumps(value)
+    if isinstance(value, LossObject):
+        return value._spec()
     return getattr(value, "_keras_name", value)
 
 
@@ -304,29 +410,42 @@ class Optimizer:
 
 
 def _optimizer_class(name: str, usual: dict[str, Any], doc: str) -> type:
-    positions = list(usual)
+    full = f"keras.optimizers.{name}"
+    own = ["learning_rate" if key == "lr" else key for key in usual]
+    signature = with_defaults(signature_of(full, own), dict(zip(own, usual.values(), strict=True)))
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if len(args) > len(positions):
-            raise TypeError(f"{name}() takes {len(positions)} arguments, got {len(args)}")
-        values = {**dict(zip(positions, args, strict=False)), **kwargs}
-        if "learning_rate" in values:
-            values["lr"] = values.pop("learning_rate")
+        if "lr" in kwargs:
+            kwargs["learning_rate"] = kwargs.pop("lr")
+        values = bind(full, signature, own, args, kwargs)
+        _check_kinds(full, signature, values)
         values.pop("name", None)
-        given = {k: v for k, v in values.items() if v is not None}
+        refuse_rest(full, signature, values, [key for key in values if key in own or key not in signature.parameters])
+        given = {"lr" if key == "learning_rate" else key: v for key, v in values.items() if v is not None}
+        config = {key: v for key, v in given.items() if key == "lr" or key in own or key not in signature.parameters}
         try:
-            Optimizer.__init__(self, _core.keras_optimizer(encoded({"class_name": name, "config": given})[0]))
+            Optimizer.__init__(self, _core.keras_optimizer(encoded({"class_name": name, "config": config})[0]))
         except KeyError as error:
             raise TypeError(f"Unexpected keyword argument passed to optimizer: {error.args[0]}") from None
 
+    __init__.__signature__ = constructor(signature)  # type: ignore[attr-defined]
     fields = {"__init__": __init__, "__doc__": doc, "__module__": "systole_tpu.tensorflow.keras.optimizers"}
     return type(name, (Optimizer,), fields)
+
+
+def _check_kinds(full: str, signature: Any, values: dict[str, Any]) -> None:
+    """Errors: TypeError for a number in the place of a flag or a name: Keras 2 had 'decay' before them."""
+    for key, value in values.items():
+        usual = signature.parameters[key].default if key in signature.parameters else None
+        kind = type(usual) if isinstance(usual, (bool, str)) else None
+        if kind is not None and value is not None and not isinstance(value, (kind, np.bool_) if kind is bool else kind):
+            raise TypeError(f"tf.{full}(): argument '{key}', got {value!r}, expected a {kind.__name__}; {signature}")
 
 
 OPTIMIZERS: dict[str, type] = {}
 for _name, _alias, _usual, _doc in _core.keras_optimizer_classes():
     OPTIMIZERS[_name] = OPTIMIZERS[_alias] = _class = _optimizer_class(_name, _usual, _doc)
-    export(f"keras.optimizers.{_name}")(_class)
+    export(f"keras.optimizers.{_name}", f"keras.optimizers.{_alias}")(_class)
 
 
 @export("keras.optimizers.TFOptimizer")

@@ -60,7 +60,7 @@ def call_as_layer(function: Any, *args: Any, **kwargs: Any) -> Any:
         return list(result) if several[0] else [result]
 
     layer = _core.keras_lambda("", call, "", None)
-    results = layer.call_symbolic(tensors, None, [])
+    results = layer.call_symbolic(tensors, None, [], None)
     return results if several[0] else results[0]
 
 

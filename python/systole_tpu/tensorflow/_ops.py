@@ -53,7 +53,7 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     return call("range", start=start, limit=limit, delta=delta, name=name)
 
 
-@export("where", "compat.v1.where")
+@export("where")
 def where(condition: Any, x: Any = None, y: Any = None, name: Any = None) -> Any:
     """x where `condition`, else y."""
     if x is None or y is None:
@@ -290,7 +290,10 @@ for _name, _type in {
     "image.decode_jpeg": "DecodeJpeg",
     "image.decode_image": "DecodeImage",
     "image.encode_png": "EncodePng",
+    "image.extract_jpeg_shape": "ExtractJpegShape",
+    "io.extract_jpeg_shape": "ExtractJpegShape",
     "image.encode_jpeg": "EncodeJpeg",
+    "image.resize_bicubic": "ResizeBicubic",
     "image.resize_bilinear": "ResizeBilinear",
     "image.resize_nearest_neighbor": "ResizeNearestNeighbor",
     "unique": "Unique",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import logging as _logging
 import sys
 import time
 import unittest
 from typing import Any
 
+from ._arguments import taking
 from ._registry import export
 
 # -- Logging.
 
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 for _name, _level in {"DEBUG": DEBUG, "INFO": INFO, "WARN": WARN, "ERROR": ERROR, "FATAL": FATAL}.items():
-    export(f"logging.{_name}", f"compat.v1.logging.{_name}")(_level)
+    export(f"logging.{_name}")(_level)
 
 _logger = _logging.getLogger("tensorflow")
 _logger.setLevel(WARN)
@@ -144,15 +146,37 @@ export("flags.FLAGS", "app.flags.FLAGS")(FLAGS)
 
 
 def _definer(kind: str, convert: Any) -> Any:
-    def define(name: str, default: Any, help: Any = "", flag_values: Any = None, **kwargs: Any) -> None:
+    def define(name: str, default: Any, help: Any = "", required: bool = False) -> None:
         FLAGS._define(name, default, convert, (help or "").replace("%", "%%"))
+        if required:
+            FLAGS._required.add(name)
 
-    define.__name__ = f"DEFINE_{kind}"
-    return define
+    return _older_names(taking(f"flags.DEFINE_{kind}", _OF_FLAGS)(define))
 
 
-def _enum(name: str, default: Any, enum_values: Any, help: Any = "", **kwargs: Any) -> None:
+def _older_names(define: Any) -> Any:
+    """The function of a flag, which also takes the names that its arguments had before TensorFlow 1.5."""
+
+    @functools.wraps(define)
+    def call(*args: Any, **kwargs: Any) -> None:
+        for older, name in (("flag_name", "name"), ("default_value", "default"), ("docstring", "help")):
+            if older in kwargs:
+                kwargs[name] = kwargs.pop(older)
+        define(*args, **kwargs)
+
+    return call
+
+
+# What says where a flag stands; there is one list of flags.
+_OF_FLAGS = ["flag_values", "module_name", "lower_bound", "upper_bound"]
+
+
+@_older_names
+@taking("flags.DEFINE_enum", _OF_FLAGS)
+def _enum(name: str, default: Any, enum_values: Any, help: Any = "", required: bool = False) -> None:
     FLAGS._parser.add_argument(f"--{name}", default=default, choices=list(enum_values), help=help)
+    if required:
+        FLAGS._required.add(name)
 
 
 for _kind, _convert in {
@@ -178,7 +202,7 @@ def mark_flags_as_required(flag_names: Any, flag_values: Any = None) -> None:
     FLAGS._required.update(flag_names)
 
 
-@export("app.run", "compat.v1.app.run")
+@export("app.run")
 def run(main: Any = None, argv: Any = None) -> None:
     """Reads the flags, calls main(argv), and ends the process."""
     words = sys.argv if argv is None else argv
@@ -226,6 +250,26 @@ class TestCase(unittest.TestCase):
         self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
 
 
+@export("test.Benchmark")
+class Benchmark:
+    """Measurements of a program's own; the names of what they report are kept."""
+
+    def report_benchmark(self, **kwargs: Any) -> None:
+        log(INFO, "%s", kwargs)
+
+
+class _Mock:
+    """unittest.mock, which is imported when it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        from unittest import mock
+
+        return getattr(mock, name)
+
+
+export("test.mock")(_Mock())
+
+
 @export("test.get_temp_dir")
 def get_temp_dir() -> str:
     import tempfile
@@ -234,14 +278,14 @@ def get_temp_dir() -> str:
 
 
 export("test.main")(lambda argv=None: unittest.main(argv=argv))
-export("test.is_gpu_available")(lambda *args, **kwargs: False)
+export("test.is_gpu_available")(lambda cuda_only=False, min_cuda_compute_capability=None: False)
 export("test.is_built_with_cuda")(lambda: False)
 export("compat.as_text", "compat.as_str")(
     lambda b, encoding="utf-8": b.decode(encoding) if isinstance(b, bytes) else str(b)
 )
 export("compat.as_bytes")(lambda t, encoding="utf-8": t.encode(encoding) if isinstance(t, str) else bytes(t))
 export("compat.as_str_any")(lambda v: v.decode() if isinstance(v, bytes) else str(v))
-export("timestamp")(time.time)
+export("timestamp")(lambda name=None: time.time())
 
 
 @export("executing_eagerly")
@@ -250,7 +294,7 @@ def executing_eagerly() -> bool:
 
 
 @export("enable_eager_execution")
-def enable_eager_execution(*args: Any, **kwargs: Any) -> None:
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     raise NotImplementedError("tf.enable_eager_execution: this package runs graphs; see docs/python.md")
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from systole_tpu import _core
 
+from ._arguments import taking
 from ._control import flatten, pack_like
-from ._data import Dataset, TextLineDataset, TFRecordDataset
+from ._data import Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from ._framework import get_default_graph, known, notes
 from ._registry import NAMES, export
+from ._session import Session
 
 
 class _Producer:
@@ -146,25 +148,33 @@ def slice_input_producer(
     return list(_Producer(_rows(tuple(_as_tensors(list(tensor_list))), num_epochs, shuffle, seed)).tensors)
 
 
-@export("train.input_producer", "train.string_input_producer")
-def input_producer(
-    input_tensor: Any,
-    num_epochs: Any = None,
-    shuffle: bool = True,
-    seed: Any = None,
-    capacity: int = 32,
-    shared_name: Any = None,
-    name: Any = None,
-    **kwargs: Any,
-) -> _Producer:
-    """A queue of the rows of a tensor, such as names of files."""
+# What says how a queue is run, and nothing of its elements.
+_QUEUE = ["capacity", "shared_name", "element_shape", "summary_name", "cancel_op"]
+
+
+@export("train.input_producer")
+@taking("train.input_producer", _QUEUE)
+def input_producer(input_tensor: Any, num_epochs: Any = None, shuffle: bool = True, seed: Any = None) -> _Producer:
+    """A queue of the rows of a tensor."""
     return _Producer(_rows(input_tensor, num_epochs, shuffle, seed))
 
 
+@export("train.string_input_producer")
+@taking("train.string_input_producer", _QUEUE)
+def string_input_producer(
+    string_tensor: Any, num_epochs: Any = None, shuffle: bool = True, seed: Any = None
+) -> _Producer:
+    """A queue of texts, such as names of files."""
+    return _Producer(_rows(string_tensor, num_epochs, shuffle, seed))
+
+
 @export("train.range_input_producer")
-def range_input_producer(
-    limit: int, num_epochs: Any = None, shuffle: bool = True, seed: Any = None, **kwargs: Any
-) -> Any:
+@taking("train.range_input_producer", _QUEUE)
+def range_input_producer(limit: int, num_epochs: Any = None, shuffle: bool = True, seed: Any = None) -> Any:
+    """A queue of the numbers below the limit."""
+    if hasattr(limit, "_dims"):  # computed of constants
+        with Session(graph=limit.graph) as session:
+            limit = session.run(limit)
     return _Producer(_rows(list(range(int(limit))), num_epochs, shuffle, seed))
 
 
@@ -176,8 +186,7 @@ def limit_epochs(tensor: Any, num_epochs: Any = None, name: Any = None) -> Any:
 class _Reader:
     """Records of the files of a queue."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._options = kwargs
+    def __init__(self, name: Any = None) -> None: ...
 
     def _records(self, file: Any) -> Any:
         raise NotImplementedError
@@ -190,15 +199,25 @@ class _Reader:
 
 @export("TFRecordReader")
 class TFRecordReader(_Reader):
+    """Reads the records of TFRecord files."""
+
+    def __init__(self, name: Any = None, options: Any = None) -> None:
+        if options is not None:
+            raise NotImplementedError("tf.TFRecordReader: options, expected None: files are not compressed")
+
     def _records(self, file: Any) -> Any:
         return TFRecordDataset(file)
 
 
 @export("TextLineReader")
 class TextLineReader(_Reader):
+    """Reads lines of texts."""
+
+    def __init__(self, skip_header_lines: Any = None, name: Any = None) -> None:
+        self._skip = skip_header_lines or 0
+
     def _records(self, file: Any) -> Any:
-        lines = TextLineDataset(file)
-        return lines.skip(self._options.get("skip_header_lines") or 0)
+        return TextLineDataset(file).skip(self._skip)
 
 
 @export("WholeFileReader")
@@ -207,3 +226,17 @@ class WholeFileReader(_Reader):
         """(name, contents) of the next file."""
         made = _Producer(queue.dataset)
         return made.element, NAMES["read_file"](made.element)
+
+
+@export("FixedLengthRecordReader")
+class FixedLengthRecordReader(_Reader):
+    """Records of one size."""
+
+    def __init__(
+        self, record_bytes: int, header_bytes: Any = None, footer_bytes: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__()
+        self._sizes = (int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0))
+
+    def _records(self, file: Any) -> Any:
+        return FixedLengthRecordDataset(file, *self._sizes)

@@ -51,7 +51,14 @@ def _document(name: str, value: Any) -> None:
 
 def assemble() -> None:
     """Puts all names into their modules."""
+    from ._places import internal
+
     for name, value in sorted(NAMES.items()):
+        if internal(name):
+            continue
         _document(name, value)
         parent, _, last = name.rpartition(".")
+        setattr(module(parent), last, value)
+    # Modules under a second name.
+    for parent, last, value in (("contrib", "keras", module("keras")), ("compat", "v1", module(""))):
         setattr(module(parent), last, value)

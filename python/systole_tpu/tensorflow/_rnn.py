@@ -62,6 +62,27 @@ class _Lstm(RNNCell):
         return LSTMStateTuple(*state)
 
 
+class LSTMBlockCell(_Lstm):
+    """BasicLSTMCell without clipping and peepholes, as TensorFlow's faster kernel computes it."""
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: Any = None,
+        use_peephole: bool = False,
+        dtype: Any = None,
+        reuse: Any = None,
+        name: str = "lstm_cell",
+    ) -> None:
+        if use_peephole or (cell_clip is not None and cell_clip > 0):
+            raise NotImplementedError("LSTMBlockCell: use_peephole and cell_clip, expected their defaults")
+        super().__init__(num_units, forget_bias, name=name)
+
+
+export("contrib.rnn.LSTMBlockCell")(LSTMBlockCell)
+
+
 class LSTMCell(_Lstm):
     """tf.nn.rnn_cell.LSTMCell without peepholes, clipping and projection."""
 
@@ -190,6 +211,8 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> Any:
+    if initial_state_fw is not None or initial_state_bw is not None:
+        raise NotImplementedError("tf.nn.bidirectional_dynamic_rnn: initial states, expected None")
     fw, bw, after_fw, after_bw = _core.bidirectional_rnn(
         cell_fw._core, cell_bw._core, inputs, sequence_length, dtype, time_major
     )
@@ -210,6 +233,8 @@ def static_bidirectional_rnn(
     """Two cells, of which one goes from the last step to the first; their outputs are side by side."""
     if sequence_length is not None:
         raise NotImplementedError("tf.nn.static_bidirectional_rnn: sequence_length, expected None")
+    if initial_state_fw is not None or initial_state_bw is not None:
+        raise NotImplementedError("tf.nn.static_bidirectional_rnn: initial states, expected None")
     steps = list(inputs)
     with NAMES["variable_scope"](scope, "bidirectional_rnn"):
         with NAMES["variable_scope"]("fw"):
@@ -218,3 +243,32 @@ def static_bidirectional_rnn(
             bw, after_bw = static_rnn(cell_bw, steps[::-1], initial_state_bw, dtype)
     outputs = [NAMES["concat"]([f, b], 1) for f, b in zip(fw, bw[::-1], strict=True)]
     return outputs, after_fw, after_bw
+
+
+@export("contrib.rnn.stack_bidirectional_dynamic_rnn")
+def stack_bidirectional_dynamic_rnn(
+    cells_fw: Any,
+    cells_bw: Any,
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    parallel_iterations: Any = None,
+    time_major: bool = False,
+    scope: Any = None,
+) -> Any:
+    """Layers of two directions each, whose outputs side by side are the next layer's inputs."""
+    if initial_states_fw is not None or initial_states_bw is not None:
+        raise NotImplementedError("tf.contrib.rnn.stack_bidirectional_dynamic_rnn: initial states, expected None")
+    after: tuple[list[Any], list[Any]] = ([], [])
+    with NAMES["variable_scope"](scope, "stack_bidirectional_rnn"):
+        for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw, strict=True)):
+            with NAMES["variable_scope"](f"cell_{i}"):
+                outputs, states = bidirectional_dynamic_rnn(
+                    fw, bw, inputs, sequence_length, dtype=dtype, time_major=time_major
+                )
+            inputs = NAMES["concat"](list(outputs), 2)
+            for kept, state in zip(after, states, strict=True):
+                kept.append(state)
+    return inputs, tuple(after[0]), tuple(after[1])

@@ -160,7 +160,12 @@ class GraphDef:
 
 @export("import_graph_def", "graph_util.import_graph_def")
 def import_graph_def(
-    graph_def: Any, input_map: Any = None, return_elements: Any = None, name: Any = None, **kwargs: Any
+    graph_def: Any,
+    input_map: Any = None,
+    return_elements: Any = None,
+    name: Any = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
 ) -> Any:
     """Adds the nodes of a GraphDef to the current graph."""
     if name:

@@ -100,6 +100,29 @@ def _close_all() -> None:
         session.close()
 
 
+def flatten_fetches(graph: Any, fetch: Any, leaves: list[Any]) -> Any:
+    """The structure of the fetches with places in `leaves`."""
+    if isinstance(fetch, str):
+        fetch = graph.as_graph_element(fetch)
+        if getattr(fetch, "_dtype_name", "") == "resource":  # "v:0" is a variable's value
+            fetch = next(v for v in graph.get_collection("variables") if v.handle == fetch)
+    if isinstance(fetch, _LEAVES):
+        leaves.append(fetch)
+        return len(leaves) - 1
+    if isinstance(fetch, dict):
+        return {key: flatten_fetches(graph, value, leaves) for key, value in fetch.items()}
+    if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
+        return type(fetch)(*(flatten_fetches(graph, value, leaves) for value in fetch))
+    if isinstance(fetch, (list, tuple)):
+        return type(fetch)(flatten_fetches(graph, value, leaves) for value in fetch)
+    if hasattr(fetch, "_as_graph_element"):
+        return flatten_fetches(graph, fetch._as_graph_element(), leaves)
+    raise TypeError(
+        f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. "
+        f"(Can not convert a {type(fetch).__name__} into a Tensor or Operation.)"
+    )
+
+
 class BaseSession:
     """What Session and InteractiveSession share."""
 
@@ -132,7 +155,7 @@ class BaseSession:
             return values
         feeds = self._feeds(feed_dict) if feed_dict else {}
         leaves: list[Any] = []
-        structure = self._flatten(fetches, leaves)
+        structure = flatten_fetches(self._graph, fetches, leaves)
         values = self._core.run(leaves, feeds) if leaves else []
         return _pack(structure, values)
 
@@ -150,28 +173,6 @@ class BaseSession:
             else:
                 feeds[key] = value
         return feeds
-
-    def _flatten(self, fetch: Any, leaves: list[Any]) -> Any:
-        """The structure of the fetches with places in `leaves`."""
-        if isinstance(fetch, str):
-            fetch = self._graph.as_graph_element(fetch)
-            if getattr(fetch, "_dtype_name", "") == "resource":  # "v:0" is a variable's value
-                fetch = next(v for v in self._graph.get_collection("variables") if v.handle == fetch)
-        if isinstance(fetch, _LEAVES):
-            leaves.append(fetch)
-            return len(leaves) - 1
-        if isinstance(fetch, dict):
-            return {key: self._flatten(value, leaves) for key, value in fetch.items()}
-        if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
-            return type(fetch)(*(self._flatten(value, leaves) for value in fetch))
-        if isinstance(fetch, (list, tuple)):
-            return type(fetch)(self._flatten(value, leaves) for value in fetch)
-        if hasattr(fetch, "_as_graph_element"):
-            return self._flatten(fetch._as_graph_element(), leaves)
-        raise TypeError(
-            f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. "
-            f"(Can not convert a {type(fetch).__name__} into a Tensor or Operation.)"
-        )
 
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Any:
         def call(*values: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from systole_tpu import _core
 
-from ._examples import encode_field
+from ._examples import encode_field, fields_of, tf_record_iterator
 from ._registry import export
 
 
@@ -85,6 +86,54 @@ class Summary:
             return encode_field(1, value.tag.encode()) + b"\x15" + number
 
         return b"".join(encode_field(1, one(v)) for v in self.value)
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        self.value = _Values(_value_of(payload) for number, payload in fields_of(serialized) if number == 1)
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> Summary:
+        made = cls()
+        made.ParseFromString(serialized)
+        return made
+
+
+def _value_of(serialized: bytes) -> _Value:
+    parts = dict(fields_of(serialized))
+    return _Value(parts.get(1, b"").decode(), struct.unpack("<f", parts[2])[0] if 2 in parts else 0.0)
+
+
+@export("Event", "summary.Event")
+class Event:
+    """A record of an event file: when it was written, the step, and a summary, a graph or the file's version."""
+
+    def __init__(
+        self,
+        wall_time: float = 0.0,
+        step: int = 0,
+        file_version: str = "",
+        graph_def: bytes = b"",
+        summary: Any = None,
+    ) -> None:
+        self.wall_time, self.step, self.file_version, self.graph_def = wall_time, step, file_version, graph_def
+        self.summary = summary or Summary()
+
+    def HasField(self, name: str) -> bool:
+        return bool(self.summary.value if name == "summary" else getattr(self, name))
+
+    @classmethod
+    def FromString(cls, serialized: bytes) -> Event:
+        parts = dict(fields_of(serialized))
+        wall_time = struct.unpack("<d", parts[1])[0] if 1 in parts else 0.0
+        summary = Summary.FromString(parts.get(5, b""))
+        return cls(wall_time, parts.get(2, 0), parts.get(3, b"").decode(), parts.get(4, b""), summary)
+
+
+@export("train.summary_iterator")
+def summary_iterator(path: Any) -> Iterator[Event]:
+    """The events of a file, in their order."""
+    for record in tf_record_iterator(os.fspath(path)):
+        yield Event.FromString(record)
 
 
 @export("summary.FileWriter", "train.SummaryWriter")

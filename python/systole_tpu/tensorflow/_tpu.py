@@ -28,7 +28,16 @@ class TPUClusterResolver:
     """Finds the TPU of a name; with `systole run --tpu v2-8` any name is that virtual TPU."""
 
     def __init__(
-        self, tpu: Any = None, zone: Any = None, project: Any = None, job_name: str = "worker", **kwargs: Any
+        self,
+        tpu: Any = None,
+        zone: Any = None,
+        project: Any = None,
+        job_name: str = "worker",
+        coordinator_name: Any = None,
+        coordinator_address: Any = None,
+        credentials: Any = "default",
+        service: Any = None,
+        discovery_url: Any = None,
     ) -> None:
         name = tpu[0] if isinstance(tpu, (list, tuple)) and tpu else tpu
         self._name = name.decode() if isinstance(name, bytes) else name
@@ -98,13 +107,3 @@ def recompute_grad(fn: Any, use_data_dep: Any = None, tupleize_grads: bool = Fal
         return results if several[-1] else results[0]
 
     return call
-
-
-# The modules within tf.contrib.tpu that programs import.
-for _module, _names in {
-    "tpu_config": ("RunConfig", "TPUConfig", "InputPipelineConfig"),
-    "tpu_estimator": ("TPUEstimator", "TPUEstimatorSpec"),
-    "tpu_optimizer": ("CrossShardOptimizer",),
-}.items():
-    for _name in _names:
-        export(f"contrib.tpu.python.tpu.{_module}.{_name}")(NAMES[f"contrib.tpu.{_name}"])

@@ -15,6 +15,12 @@ from ._variables import get_variable, trainable_variables
 # -- Optimizers.
 
 
+def _kept(update: Any) -> Any:
+    """The operation of a step, which is in the collection of them."""
+    NAMES["add_to_collection"](GraphKeys.TRAIN_OP, update)
+    return update
+
+
 @export("train.Optimizer")
 class Optimizer:
     """The base of optimizers: minimize() is compute_gradients() and apply_gradients()."""
@@ -74,7 +80,7 @@ class Optimizer:
         if global_step is not None:
             with NAMES["control_dependencies"](updates):
                 updates.append(global_step.assign_add(1))
-        return group(*updates, name=name or self._name)
+        return _kept(group(*updates, name=name or self._name))
 
     def _create_slots(self, var_list: Any) -> None:
         pass
@@ -89,11 +95,20 @@ class Optimizer:
         return group(*update_ops, name=name_scope)
 
     def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        return self._slot(var, slot_name, op_name, NAMES["zeros_initializer"]())
+
+    def _slot(self, var: Any, slot_name: str, op_name: str, initializer: Any) -> Any:
+        """The variable beside `var`; names of several end in _1, _2."""
         slots = self.__dict__.setdefault("_slots", {})
         if (var, slot_name) not in slots:
-            slots[var, slot_name] = get_variable(
-                f"{var.op.name}/{op_name}", var.shape, var.dtype, NAMES["zeros_initializer"](), trainable=False
-            )
+            base = name = f"{var.op.name}/{op_name}"
+            known = {v.op.name for v in get_collection(GraphKeys.GLOBAL_VARIABLES)}
+            number = 0
+            while name in known:
+                number += 1
+                name = f"{base}_{number}"
+            with NAMES["variable_scope"](NAMES["VariableScope"](False)):
+                slots[var, slot_name] = get_variable(name, var.shape, var.dtype, initializer, trainable=False)
         return slots[var, slot_name]
 
     def get_slot(self, var: Any, name: str) -> Any:
@@ -129,10 +144,10 @@ class _RuleOptimizer(Optimizer):
             raise ValueError("No variables provided.")
         update = self._made.apply_gradients(pairs, global_step, name or "")
         constrained = [v for g, v in pairs if g is not None and v.constraint is not None]
-        if not constrained:
-            return update
-        with NAMES["control_dependencies"]([update]):
-            return group(*[v.assign(v.constraint(v.read_value())) for v in constrained])
+        if constrained:
+            with NAMES["control_dependencies"]([update]):
+                update = group(*[v.assign(v.constraint(v.read_value())) for v in constrained])
+        return _kept(update)
 
     def get_slot(self, var: Any, name: str) -> Any:
         return self._made.slot(var, name)
@@ -282,7 +297,10 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
-        **kwargs: Any,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: Any = None,
     ) -> None:
         if var_list is None and not get_collection(GraphKeys.GLOBAL_VARIABLES):
             raise ValueError("No variables to save")

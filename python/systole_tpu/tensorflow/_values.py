@@ -52,7 +52,7 @@ def plain_array(value: Any, dtype: str | None) -> tuple[Any, str]:
 def _has_arrays(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_has_arrays(element) for element in value)
-    return isinstance(value, (np.ndarray, np.generic))
+    return isinstance(value, np.ndarray)
 
 
 def string_array(elements: list[bytes], shape: tuple[int, ...]) -> Any:

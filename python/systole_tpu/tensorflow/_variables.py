@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import inspect
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -80,6 +81,9 @@ def _make_variable(
     if constraint is not None:
         notes(made.graph, "_constraints")[made] = constraint
     return made
+
+
+Variable.__signature__ = inspect.signature(_make_variable)  # type: ignore[attr-defined]
 
 
 def _constraint(variable: Any) -> Any:
@@ -184,13 +188,22 @@ class VariableScope:
     """What tf.variable_scope gives: pass it to enter the scope again."""
 
     def __init__(
-        self, name: str, reuse: Any = None, initializer: Any = None, dtype: Any = None, original: str = ""
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = "float32",
+        use_resource: Any = None,
+        constraint: Any = None,
     ) -> None:
-        self.name = name
-        self.reuse = reuse
-        self.initializer = initializer
+        self.name, self.reuse, self.original_name_scope = name, reuse, name_scope
+        self.initializer, self.regularizer, self.custom_getter = initializer, regularizer, custom_getter
         self.dtype = as_dtype(dtype or "float32")
-        self.original_name_scope = original
 
     def reuse_variables(self) -> None:
         """get_variable gives the variables that are there, from now on."""
@@ -225,7 +238,7 @@ def _scopes() -> list[Any]:
 @export("get_variable_scope")
 def get_variable_scope() -> VariableScope:
     scopes = _scopes()
-    return scopes[-1][0] if scopes else VariableScope("")
+    return scopes[-1][0] if scopes else VariableScope(None)
 
 
 @export("variable_scope")
@@ -255,20 +268,24 @@ class variable_scope:
         self._default = default_name or ""
         self._initializer = initializer if initializer is not None else (name_or_scope.initializer if again else None)
         self._reuse = reuse if reuse is not None else (name_or_scope.reuse if again else None)
+        self._regularizer = regularizer if regularizer is not None else (name_or_scope.regularizer if again else None)
         self._dtype, self._getter = dtype, custom_getter
 
     def __enter__(self) -> VariableScope:
+        getter = self._getter if self._regularizer is None else _regularizing(self._regularizer, self._getter)
         scope = _core.variable_scope(
-            self._name, self._default, _core_reuse(self._reuse), self._initializer, self._dtype, self._getter
+            self._name, self._default, _core_reuse(self._reuse), self._initializer, self._dtype, getter
         )
         scope.__enter__()
         outer = get_variable_scope()
         made = VariableScope(
-            _core.entered_variable_scope(scope).rstrip("/"),
             self._reuse if self._reuse else outer.reuse,
+            _core.entered_variable_scope(scope).rstrip("/"),
             self._initializer or outer.initializer,
-            self._dtype or outer.dtype,
-            _core.current_name_scope() + "/",
+            self._regularizer if self._regularizer is not None else outer.regularizer,
+            custom_getter=self._getter,
+            name_scope=_core.current_name_scope() + "/",
+            dtype=self._dtype or outer.dtype,
         )
         _scopes().append((made, [scope]))
         return made
@@ -299,14 +316,52 @@ def call_custom_getter(custom: Any, get: Any, name: str, shape: Any, dtype: str,
     )  # fmt: skip
 
 
+def _regularizing(regularizer: Any, custom: Any) -> Any:
+    """The getter of a scope whose variables have a regularizer, where they and an inner scope have none."""
+
+    def getter(get: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        before = len(global_variables())
+        made = custom(get, name, *args, **kwargs) if custom is not None else get(name, *args, **kwargs)
+        inner = getattr(_local, "regularizer", None) or get_variable_scope().regularizer
+        if inner is regularizer and len(global_variables()) != before:
+            _regularize(made, regularizer)
+        return made
+
+    return getter
+
+
+def _regularize(variable: Any, regularizer: Any) -> None:
+    with name_scope(f"{variable.op.name}/Regularizer/"):
+        loss = regularizer(variable)
+    if loss is not None:
+        get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
 def _core_reuse(reuse: Any) -> Any:
     return "auto" if reuse is AUTO_REUSE else bool(reuse) if reuse is not None else None
 
 
 @export("variable_op_scope")
 @contextlib.contextmanager
-def variable_op_scope(values: Any, name_or_scope: Any, default_name: Any = None, **kwargs: Any) -> Iterator[Any]:
-    with variable_scope(name_or_scope, default_name, values, **kwargs) as scope:
+def variable_op_scope(
+    values: Any,
+    name_or_scope: Any,
+    default_name: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: Any = None,
+    constraint: Any = None,
+) -> Iterator[Any]:
+    """An older name of variable_scope."""
+    with variable_scope(
+        name_or_scope, default_name, values, initializer, regularizer, caching_device, partitioner, custom_getter,
+        reuse, dtype, use_resource, constraint,
+    ) as scope:  # fmt: skip
         yield scope
 
 
@@ -336,21 +391,39 @@ def get_variable(
     if shape is None:
         shape = _shape_of_existing(name)
     before = len(global_variables())
-    made = _core.get_variable(
-        name, TensorShape(shape).as_list(), dtype, initializer, trainable is None or bool(trainable), collections
-    )
+    _local.regularizer = regularizer
+    try:
+        made = _core.get_variable(
+            name, TensorShape(shape).as_list(), dtype, initializer, trainable is None or bool(trainable), collections
+        )
+    finally:
+        _local.regularizer = None
     if regularizer is not None and len(global_variables()) != before:
-        with name_scope(made._core_name + "/Regularizer/"):
-            loss = regularizer(made)
-        if loss is not None:
-            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+        _regularize(made, regularizer)
     return made
 
 
 @export("get_local_variable")
-def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    kwargs.update(trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
-    return get_variable(name, *args, **kwargs)
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """A variable that no checkpoint has."""
+    local = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, shape, dtype, initializer, regularizer, False, local)
 
 
 class _Value:
@@ -454,9 +527,7 @@ for _names, _made in {
     ("random_normal_initializer", "initializers.random_normal"): random_normal_initializer,
     ("truncated_normal_initializer", "initializers.truncated_normal"): truncated_normal_initializer,
     ("random_uniform_initializer", "initializers.random_uniform"): random_uniform_initializer,
-    ("uniform_unit_scaling_initializer", "variance_scaling_initializer", "initializers.variance_scaling"): (
-        variance_scaling_initializer
-    ),
+    ("variance_scaling_initializer", "initializers.variance_scaling"): variance_scaling_initializer,
     ("orthogonal_initializer", "initializers.orthogonal"): orthogonal_initializer,
     ("initializers.identity",): identity_initializer,
     ("glorot_uniform_initializer", "initializers.glorot_uniform"): _scaling(1.0, "fan_avg", "uniform"),
@@ -467,6 +538,12 @@ for _names, _made in {
     ("initializers.lecun_uniform",): _scaling(1.0, "fan_in", "uniform"),
 }.items():
     export(*_names)(_made)
+
+
+@export("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling")
+def uniform_unit_scaling_initializer(factor: float = 1.0, seed: Any = None, dtype: Any = "float32") -> Any:
+    """Uniform within factor * sqrt(3 / n) of 0, where n is the size of all axes but the last."""
+    return variance_scaling_initializer(float(factor) ** 2, "fan_in", "uniform", seed, dtype)
 
 
 @export("contrib.layers.xavier_initializer", "contrib.layers.xavier_initializer_conv2d")
