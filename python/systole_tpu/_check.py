@@ -15,7 +15,11 @@ _HEADS = {"tensorflow": "", "tensorflow_estimator": "estimator", "keras": "keras
 # Names and methods of Python 2, and what they are now.
 _PYTHON_2 = {
     "xrange": "range", "unicode": "str", "raw_input": "input", "basestring": "str", "long": "int", "unichr": "chr",
-    "cPickle": "pickle", "reload": "importlib.reload",
+    "reload": "importlib.reload",
+}  # fmt: skip
+_MODULES_2 = {
+    "cPickle": "pickle", "urllib2": "urllib.request", "Queue": "queue", "StringIO": "io", "cStringIO": "io",
+    "ConfigParser": "configparser",
 }  # fmt: skip
 _METHODS_2 = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
 
@@ -37,7 +41,7 @@ class _Names(ast.NodeVisitor):
         self.path = path
         self.aliases: dict[str, str] = {}
         self.used: list[Use] = []
-        self.imports: list[tuple[str, bool]] = []
+        self.imports: list[tuple[str, int, bool]] = []  # module, level, whether it is imported for certain
         self.old: list[tuple[int, str]] = []  # (line, what to write)
         self._bound: set[str] = set()
         self._certain = True
@@ -77,7 +81,7 @@ class _Names(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for name in node.names:
-            if name.name not in _PYTHON_2:
+            if name.name not in _MODULES_2:
                 self._bound.add((name.asname or name.name).partition(".")[0])
             head, _, rest = name.name.partition(".")
             if head in _HEADS:
@@ -86,18 +90,28 @@ class _Names(ast.NodeVisitor):
                 if full:
                     self._use(node, full)
             else:
-                self.imports.append((name.name, self._certain))
-                if name.name in _PYTHON_2:
-                    self.old.append((node.lineno, f"{name.name} is {_PYTHON_2[name.name]} in Python 3"))
+                self.imports.append((name.name, 0, self._certain))
+                self._note_module(node, name.name)
+
+    def _note_module(self, node: ast.AST, module: str) -> None:
+        if module in _MODULES_2:
+            self.old.append((node.lineno, f"the module {module} is {_MODULES_2[module]} in Python 3"))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self._bound.update(name.asname or name.name for name in node.names)
         head, _, rest = (node.module or "").partition(".")
         if head not in _HEADS or node.level:
-            self.imports.append((node.module or "", self._certain))
-            self.imports += [(f"{node.module}.{name.name}".lstrip("."), self._certain) for name in node.names]
+            module = node.module or ""
+            if not node.level:
+                self._note_module(node, module)
+            self.imports.append((module, node.level, self._certain))
+            self.imports += [(f"{module}.{name.name}".lstrip("."), node.level, self._certain) for name in node.names]
             return
         for name in node.names:
+            if name.name == "*":
+                if module := ".".join(p for p in (_HEADS[head], rest) if p):
+                    self._use(node, module)
+                continue
             full = ".".join(p for p in (_HEADS[head], rest, name.name) if p)
             self.aliases[name.asname or name.name] = full
             self._use(node, full)
@@ -115,6 +129,8 @@ class _Names(ast.NodeVisitor):
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr in _METHODS_2 and not node.args:
             self.old.append((node.lineno, f".{function.attr}() is .{_METHODS_2[function.attr]}() in Python 3"))
+        if isinstance(function, ast.Attribute) and function.attr == "has_key":
+            self.old.append((node.lineno, ".has_key(k) is k in ... in Python 3"))
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -135,10 +151,10 @@ class _Names(ast.NodeVisitor):
 
 
 def _parse(path: str) -> _Names:
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         text = file.read()
     names = _Names(path)
-    names.visit(ast.parse(text, path))
+    names.visit(ast.parse(text, path))  # which knows the coding line
     return names
 
 
@@ -203,8 +219,11 @@ def check(program: str) -> Report:
             if use.name not in found or (made.certain and not found[use.name].certain):
                 found[use.name] = made
         old += names.of_python_2()
-        for module, at_once in names.imports:
-            queue += [(file, certain and at_once) for file in _files_of(folder, module)]
+        for module, level, at_once in names.imports:
+            place = os.path.dirname(os.path.abspath(path)) if level else folder
+            for _ in range(level - 1):
+                place = os.path.dirname(place)
+            queue += [(file, certain and at_once) for file in _files_of(place, module)]
     return Report(list(present.values()), list(missing.values()), old)
 
 

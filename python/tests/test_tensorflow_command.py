@@ -9,6 +9,7 @@ import sys
 import pytest
 
 pytest.importorskip("systole_tpu._core")
+from systole_tpu import _check, _hook
 
 PROGRAM = """
 import sys
@@ -65,3 +66,17 @@ def test_other_commands_are_the_programs():
         pytest.skip("SYSTOLE_COMMAND names no program")
     text, status = systole("version")
     assert (text.split()[0], status) == ("systole", 0)
+
+
+def test_names_are_found_in_star_imports_and_packages(tmp_path):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/__init__.py").write_text("")
+    (tmp_path / "part/a.py").write_text("from .b import f\n")
+    (tmp_path / "part/b.py").write_text("import tensorflow as tf\ndef f():\n    tf.no_such_name()\n")
+    lines = ["# -*- coding: latin-1 -*-", "from tensorflow.keras.layers import *", "import part.a", "import urllib2"]
+    text = "\n".join([*lines, "x = 'caf\xe9'"])
+    (tmp_path / "old.py").write_bytes(text.encode("latin-1"))
+    _hook.install()
+    report = _check.check(str(tmp_path / "old.py"))
+    assert [(use.name, use.certain) for use in report.missing] == [("no_such_name", False)]
+    assert [line for _, line, _ in report.old] == [4]

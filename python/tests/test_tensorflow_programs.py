@@ -83,7 +83,8 @@ def test_what_python_3_has_not_is_reported_with_the_edit(tmp_path, capsys):
     assert command.main(["check", write(tmp_path / "old.py", text)]) == 1
     out = capsys.readouterr().out
     for line, edit in (
-        (2, "cPickle is pickle"), (5, "xrange is range"), (7, ".iteritems() is .items()"), (8, "unicode is str"),
+        (2, "the module cPickle is pickle"), (5, "xrange is range"),
+        (7, ".iteritems() is .items()"), (8, "unicode is str"),
     ):  # fmt: skip
         assert f"old.py:{line}: {edit} in Python 3\n" in out
     assert "long" not in out
