@@ -114,7 +114,8 @@ st::Output decoder(const st::Output& bytes, const Flags& flags) {
   return st::tensordot(rms_norm(x, "norm"), table, {{2}, {1}});
 }
 
-// Stretches of length + 1 bytes from random places: [batch, length + 1].
+// Returns a batch of pieces of the text from random places, of a launch of one step on one core:
+// [1, 1, batch_size, length + 1] bytes.
 st::Tensor batch_of(const std::string& text, const Flags& flags, st::RandomStream& random) {
   st::Tensor batch(st::DType::s32, {1, 1, flags.batch_size, flags.length + 1});
   auto bytes = batch.data<int32_t>();

@@ -226,7 +226,7 @@ void check_memory_names(const Host& host) {
 
 void count_end(void* count) { ++*static_cast<int*>(count); }
 
-// What a caller keeps with a memory, and ends with the client.
+// User data of a memory: one value for each key, which is freed with the client.
 void check_memory_user_data(const Host& host) {
   if (host.minor_version() < 112) throw Absent{"PJRT_Memory_FunctionTable"};
   int first = 0;

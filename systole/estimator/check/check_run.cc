@@ -81,7 +81,7 @@ DevicePart part_of(const HostPlan::Step& step, std::span<const Feed> feeds) {
   return part;
 }
 
-// Returns the largest program of a run with host steps.
+// Returns the largest of the programs between the host steps of a run.
 DevicePart largest_part(const Graph& graph, const HostPlan& plan, std::span<const Feed> feeds,
                         std::vector<Violation>& found) {
   const Node* first = nullptr;

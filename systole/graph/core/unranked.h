@@ -1,4 +1,4 @@
-// Placeholders whose number of axes the program does not tell: `tf.placeholder(tf.float32)`.
+// Placeholders of unknown rank, as `tf.placeholder(tf.float32)` makes one.
 #pragma once
 
 #include <string_view>

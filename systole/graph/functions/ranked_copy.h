@@ -11,8 +11,8 @@
 
 namespace systole {
 
-// A placeholder whose rank each run tells: a scalar, from which a RankedCopy makes others.
-// (tf.placeholder without a shape)
+// Returns a placeholder of unknown rank (tf.placeholder without a shape). It stands in the graph as
+// a scalar; for a fed value of another rank a RankedCopy of what depends on it is built.
 Output unranked_placeholder(DType dtype, std::string_view name = "Placeholder",
                             Input::Where where = Input::Where::current());
 

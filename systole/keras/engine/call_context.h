@@ -19,8 +19,9 @@ class LayerDefinition;
 
 // What a call passes to a layer besides `training`, by the names of call()'s arguments in Keras.
 struct CallArguments {
-  // The argument that each input belongs to; a list has its name more than once. Empty: all inputs
-  // are the first argument, or one argument each where the layer's call() takes several tensors.
+  // For each input tensor the name of the argument of call() that it is passed in; the tensors of a
+  // list have one name. Empty: the tensors are the first argument or, where call() takes several
+  // tensors, one argument each.
   std::vector<std::string> inputs;
   std::map<std::string, bool> flags;
 

@@ -61,9 +61,10 @@ struct MultiHeadAttentionCallOptions {
   bool return_attention_scores = false;  // as a second result [batch, heads, queries, keys]
   bool use_causal_mask = false;          // a query sees no later key
 };
-// Attention of num_heads pairs of projections of the query [batch, queries.., in] and the value
-// [batch, keys.., in'], whose results are projected back: [batch, queries.., out]. Scores are
-// divided by sqrt(key_dim); those of masked keys and queries, too, count as if they were 1e9 less.
+
+// Projects query [batch, queries.., in], key and value [batch, keys.., in'] for each of num_heads
+// heads, attends, and projects the heads' results to [batch, queries.., out]. Scores are divided by
+// sqrt(key_dim); 1e9 is taken from those of masked keys and queries.
 // Weights: kernel [in, num_heads, size] and bias [num_heads, size] of query, key and value, kernel
 // [num_heads, value_dim, out..] and bias [out..] of attention_output.
 // Source: Vaswani et al., arXiv 1706.03762.

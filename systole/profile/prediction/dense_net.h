@@ -40,7 +40,8 @@ std::vector<DenseNet> read_dense_nets(std::string_view text, const std::string& 
 // input], their labels, f32[rows, output], and for each weight and bias itself, its mean square and
 // its momentum, which results update in place.
 std::unique_ptr<hlo::Module> program_of(const DenseNet& net, int cores);
-// The work of that program on one of the system's cores.
+
+// Returns the cost of a step of that program on one core of the system.
 StepCost cost_of(const DenseNet& net, const TpuSystem& system);
 
 // Whether the network is of the half that TpuCalibration is fitted to, by a hash of its sizes.

@@ -26,8 +26,8 @@ std::optional<StepMatch> match_step(const hlo::Instruction& instruction, hlo::Va
 // operand `stays` (stays_for_long) or not.
 bool takes_epilogue(const hlo::Instruction& product, bool stays);
 
-// Returns whether an operand of the instruction is a constant, or a parameter of the program that
-// runs do not replace, so that a copy of it is worth keeping.
+// Returns whether the operand has the same value from run to run: a constant, or a parameter of the
+// program that no result is written over. A packed copy of it is worth keeping then.
 bool stays_for_long(const hlo::Instruction& user, hlo::Value operand);
 
 }  // namespace systole::cpu

@@ -9,6 +9,7 @@
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/backends/cpu/kernels/panel_product.h"
 #include "systole/backends/cpu/kernels/winograd.h"
+#include "systole/backends/cpu/testing/run_kernel.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -311,10 +312,7 @@ TEST(ConvolutionParts, GiveTheSameResultForAnyNumberOfThreads) {
         }
         std::vector<void*> buffers;
         for (Tensor* t : got.in_order(form)) buffers.push_back(t->raw());
-        ThreadPool pool(threads);
-        RunContext context;
-        context.pool = &pool;
-        kernel->run(buffers, context);
+        testing::run_kernel(*kernel, buffers, threads);
         if (threads == 1) want = got;
         EXPECT_TRUE(got.in_order(form)[2]->identical(*want.in_order(form)[2]))
             << layer.window << " " << layer.batch << " " << static_cast<int>(form) << " "

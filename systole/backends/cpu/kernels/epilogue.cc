@@ -25,7 +25,8 @@ namespace {
 constexpr int kEpilogueLanes = 16;
 constexpr int kRowsTogether = 8;  // rows that a step works on in registers
 
-// maximum and minimum give NaN where an operand is, and +0 for the larger of zeros.
+// Returns the step applied to x, with y as its operand. A maximum or minimum of a NaN is NaN; the
+// maximum of -0 and +0 is +0.
 template <EpilogueStep::Code kCode>
 __attribute__((target("avx512f"))) inline __m512 apply_step(__m512 x, __m512 y) {
   using Code = EpilogueStep::Code;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "systole/backends/cpu/kernels/panel_product.h"
+#include "systole/backends/cpu/testing/run_kernel.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -46,11 +47,7 @@ TEST(FewRowsDot, IsThePlainLoops) {
       }
     }
     for (const int threads : {1, 3}) {
-      ThreadPool pool(threads);
-      RunContext context;
-      context.pool = &pool;
-      const std::vector<void*> buffers = {lhs.data(), rhs.data(), got.data()};
-      kernel->run(buffers, context);
+      testing::run_kernel(*kernel, std::vector<void*>{lhs.data(), rhs.data(), got.data()}, threads);
       EXPECT_EQ(got, want) << dot.columns << " " << threads;
     }
   }

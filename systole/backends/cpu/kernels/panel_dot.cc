@@ -78,8 +78,7 @@ class PanelDotKernel : public Kernel {
     return {size * number / chunks, size * (number + 1) / chunks};
   }
 
-  // To [panels, depth, columns of the panel], with zeros after the last column.
-  // To [panels, depth, columns of the panel], with zeros after the last column.
+  // Copies the matrix to [panels, depth, columns of a panel], with zeros after its last column.
   void pack(const float* rhs, float* packed, RunContext& context) const {
     run_in_parallel(context, panels_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin; panel < end; ++panel) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "systole/backends/cpu/kernels/panel_product.h"
+#include "systole/backends/cpu/testing/run_kernel.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
@@ -66,11 +67,7 @@ TEST(PanelDot, IsThePlainLoops) {
       const auto kernel = make_panel_dot_kernel(dot, false, threads);
       ASSERT_NE(kernel, nullptr);
       std::vector<float> got(want.size(), 7);
-      ThreadPool pool(threads);
-      RunContext context;
-      context.pool = &pool;
-      const std::vector<void*> buffers = {lhs.data(), rhs.data(), got.data()};
-      kernel->run(buffers, context);
+      testing::run_kernel(*kernel, std::vector<void*>{lhs.data(), rhs.data(), got.data()}, threads);
       EXPECT_EQ(got, want) << dot.columns << " " << threads;
     }
   }

@@ -27,7 +27,8 @@ constexpr int64_t kPatch = kWindow + kSide - 1;  // side of the inputs that the 
 constexpr int64_t kPoints = kPatch * kPatch;     // products for a square
 constexpr int64_t kWinogradLanes = 16;
 
-// Sizes and strides in elements; the images are dense and channels last.
+// A convolution of 3 by 3 windows. Sizes and strides are in elements; images are dense, of
+// [batch, height, width, channels].
 struct WinogradSizes {
   int64_t batch, height, width, in;
   int64_t rows, columns, out;     // of the result
