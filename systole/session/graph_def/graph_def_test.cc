@@ -30,7 +30,7 @@ const tensorflow::NodeDef* find(const tensorflow::GraphDef& graph, const std::st
   for (const auto& node : graph.node()) {
     if (node.name() == name) return &node;
   }
-  return nullptr;
+  throw not_found("{}: node", name);
 }
 
 tensorflow::NodeDef& add_node(tensorflow::GraphDef& graph, const std::string& name,
@@ -176,8 +176,8 @@ TEST(GraphDefTest, OpsThatLookIntoARunComeBack) {
   EXPECT_THAT(types("IdentityN", "T"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_FLOAT));
   EXPECT_THAT(types("out", "U"), ElementsAre(tensorflow::DT_FLOAT, tensorflow::DT_INT32));
   EXPECT_EQ(find(message, "out")->attr().at("T").type(), tensorflow::DT_FLOAT);
-  EXPECT_THAT(types("positive", "T"), ElementsAre(tensorflow::DT_BOOL));
-  EXPECT_EQ(find(message, "positive")->input_size(), 2);
+  EXPECT_THAT(types("positive/Assert", "T"), ElementsAre(tensorflow::DT_BOOL));
+  EXPECT_EQ(find(message, "positive/Assert")->input_size(), 2);
   Graph copy;
   const GraphScope scope(copy);
   const Output x = placeholder(DType::f32, {2}, "x");
