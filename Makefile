@@ -106,10 +106,10 @@ library-tests: deps ## run the tests of Keras 3, Optax and Flax of KERAS=, OPTAX
 	@tests/clients/run.sh jax_libraries library_tests.py build/release/lib/libsystole_pjrt.so $(if $(KERAS),'keras=$(KERAS)') $(if $(OPTAX),'optax=$(OPTAX)') \
 	  $(if $(FLAX),'flax=$(FLAX)') --limit $(LIMIT) --table docs/jax_tests.md
 
-stress: deps ## compare random programs on the cpu and reference backends; PROGRAMS=number
+stress: deps ## compare random programs, layers and attentions on the cpu and reference backends; PROGRAMS=number
 	@$(call configure,release)
 	@$(call compile,release) --target backend_cpu_test
-	@SYSTOLE_RANDOM_PROGRAMS=$(PROGRAMS) $(bin)/backend_cpu_test --gtest_filter='RandomProgram.*'
+	@SYSTOLE_RANDOM_PROGRAMS=$(PROGRAMS) $(bin)/backend_cpu_test --gtest_filter='RandomProgram.*:RandomLayer.*:Attention.OfRandomSizes'
 
 kill-test: deps ## kill a training run at random times, resume it and compare its last checkpoint; ROUNDS=number
 	@$(call configure,release)

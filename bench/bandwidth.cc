@@ -255,13 +255,11 @@ std::vector<Program> rows() {
   };
 }
 
-std::vector<Program> copies() {
+std::vector<Program> transposes() {
   const st::TensorType square = {st::DType::f32, {8192, 8192}};
   const st::TensorType heads = {st::DType::f32, {64, 1024, 16, 64}};
-  const st::TensorType half = {st::DType::f32, {kRows, kColumns / 2}};
-  const auto fraction = [](int64_t of_columns) {
-    return Floor{1, 1, kArrayBytes / kColumns * of_columns};
-  };
+  const st::TensorType images = {st::DType::f32, {64, 64, 128, 128}};
+  const st::TensorType narrow = {st::DType::f32, {kRows * kColumns / 3, 3}};
   return {
       {"transpose",
        {1, 1},
@@ -273,9 +271,60 @@ std::vector<Program> copies() {
        [](const Outputs& x) {
          return Outputs{st::transpose(x[0], {.perm = {0, 2, 1, 3}})};
        }},
+      {"transpose.bf16",
+       {1, 1},
+       {{st::DType::bf16, {8192, 16384}}},
+       [](const Outputs& x) { return Outputs{st::transpose(x[0])}; }},
+      {"transpose.channels",
+       {1, 1},
+       {images},
+       [](const Outputs& x) {
+         return Outputs{st::transpose(x[0], {.perm = {0, 2, 3, 1}})};
+       }},
+      {"transpose.narrow",
+       {1, 1},
+       {narrow},
+       [](const Outputs& x) { return Outputs{st::transpose(x[0])}; }},
+  };
+}
+
+std::vector<Program> conversions() {
+  const st::TensorType wide = {st::DType::f32, {kRows * kColumns}};
+  const st::TensorType bf16 = {st::DType::bf16, {kRows * kColumns}};
+  // Three quarters of what is moved when an array is copied.
+  const Floor converted = {1, 1, kArrayBytes / 4 * 3};
+  return {
+      {"convert.to_bf16",
+       converted,
+       {wide},
+       [](const Outputs& x) { return Outputs{st::cast(x[0], st::DType::bf16)}; }},
+      {"convert.from_bf16",
+       converted,
+       {bf16},
+       [](const Outputs& x) { return Outputs{st::cast(x[0], st::DType::f32)}; }},
+      {"convert.to_s32",
+       {1, 1},
+       {wide},
+       [](const Outputs& x) { return Outputs{st::cast(x[0], st::DType::s32)}; }},
+  };
+}
+
+std::vector<Program> copies() {
+  const st::TensorType half = {st::DType::f32, {kRows, kColumns / 2}};
+  const st::TensorType short_rows = {st::DType::f32, {kRows * kColumns / 16, 8}};
+  const auto fraction = [](int64_t of_columns) {
+    return Floor{1, 1, kArrayBytes / kColumns * of_columns};
+  };
+  return {
       {"concat",
        {1, 1},
        {half, half},
+       [](const Outputs& x) {
+         return Outputs{st::concat({x[0], x[1]}, 1)};
+       }},
+      {"concat.short",
+       {1, 1},
+       {short_rows, short_rows},
        [](const Outputs& x) {
          return Outputs{st::concat({x[0], x[1]}, 1)};
        }},
@@ -291,13 +340,20 @@ std::vector<Program> copies() {
        [](const Outputs& x) {
          return Outputs{st::pad(x[0], {{0, 0}, {16, 16}})};
        }},
+      {"pad.image",
+       {1, 1},
+       {{st::DType::f32, {64, 126, 126, 64}}},
+       [](const Outputs& x) {
+         return Outputs{st::pad(x[0], {{0, 0}, {1, 1}, {1, 1}, {0, 0}})};
+       }},
   };
 }
 
 }  // namespace
 
 void add_bandwidth_figures() {
-  for (const auto& family : {elementwise(), reductions(), rows(), copies()}) {
+  for (const auto& family :
+       {elementwise(), reductions(), rows(), transposes(), conversions(), copies()}) {
     for (const Program& program : family) {
       add({.name = "bandwidth." + program.name,
            .unit = "GB/s",

@@ -14,6 +14,7 @@
 #include "apps/systole/run.h"
 #include "systole/base/color.h"
 #include "systole/base/file_system.h"
+#include "systole/base/library_pages.h"
 #include "systole/base/log.h"
 #include "systole/io/file_systems/file_systems.h"
 
@@ -155,6 +156,17 @@ int run(int argc, char** argv) {
   }
   return line.run(argc, argv);
 }
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+// Runs after the loader and before the libraries' constructors. Releases the pages that the loader
+// has read, mostly tables of symbols and relocations: nothing reads them again.
+void release_loaded(int, char**, char**) { release_all_library_pages(); }
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*before_libraries)(int, char**,
+                                                                       char**) = &release_loaded;
+
+#endif
 
 }  // namespace
 

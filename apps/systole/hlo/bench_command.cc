@@ -79,11 +79,11 @@ DType limiting_dtype(const hlo::Module& module) {
 class Launcher {
  public:
   // With `donate` each parameter that a result replaces is given up, so that the next run reads
-  // what this one has written. Borrows the rest.
+  // what this one has written. Takes the arguments' memory over; borrows the rest.
   Launcher(runtime::Client& client, runtime::Executable& executable, const hlo::Module& module,
-           std::span<const Tensor> arguments, bool donate)
+           std::vector<Tensor> arguments, bool donate)
       : executable_(executable), outputs_(executable.result_types().size()) {
-    for (const Tensor& tensor : arguments) buffers_.push_back(client.buffer_from_host(tensor));
+    for (Tensor& tensor : arguments) buffers_.push_back(client.buffer_from_host(std::move(tensor)));
     for (const auto& buffer : buffers_) arguments_.push_back({.buffer = buffer.get()});
     for (std::unique_ptr<runtime::Buffer>& output : outputs_)
       results_.push_back({.device = &output});
@@ -134,12 +134,12 @@ void take_steps(Launcher& launcher, int runs, Figures& figures) {
 Figures measure(const hlo::Module& module, const BenchOptions& options) {
   Figures figures;
   runtime::Client& client = backend(options.backend);
-  const std::vector<Tensor> arguments = read_arguments(module, options.inputs, options.seed);
+  const auto arguments = [&] { return read_arguments(module, options.inputs, options.seed); };
   int runs = options.runs;
   {
     const auto executable = client.compile(module, {.num_threads = options.threads});
     figures.stats = executable->stats();
-    Launcher launcher(client, *executable, module, arguments, options.donate);
+    Launcher launcher(client, *executable, module, arguments(), options.donate);
     launcher.seconds_of_run();
     const double once = launcher.seconds_of_run();
     if (runs == 0) {
@@ -151,7 +151,7 @@ Figures measure(const hlo::Module& module, const BenchOptions& options) {
   std::ranges::sort(figures.seconds);
   const auto profiled =
       client.compile(module, {.program = {.profile = true}, .num_threads = options.threads});
-  Launcher launcher(client, *profiled, module, arguments, options.donate);
+  Launcher launcher(client, *profiled, module, arguments(), options.donate);
   take_steps(launcher, std::min(runs, 100), figures);
   const int cores = options.threads > 0 ? options.threads : profile::num_cores();
   figures.peak_dtype = limiting_dtype(module);
@@ -167,9 +167,9 @@ constexpr double kChunkSeconds = 0.03;
 // of each chunk: other programs measure in between.
 void take_turns(const hlo::Module& module, const BenchOptions& options) {
   runtime::Client& client = backend(options.backend);
-  const std::vector<Tensor> arguments = read_arguments(module, options.inputs, options.seed);
   const auto executable = client.compile(module, {.num_threads = options.threads});
-  Launcher launcher(client, *executable, module, arguments, options.donate);
+  Launcher launcher(client, *executable, module,
+                    read_arguments(module, options.inputs, options.seed), options.donate);
   launcher.seconds_of_run();
   const double once = launcher.seconds_of_run();
   const auto runs = std::max<int64_t>(1, std::llround(kChunkSeconds / std::max(once, 1e-9)));

@@ -14,6 +14,7 @@
 #include "systole/base/log.h"
 #include "systole/hlo/semantics/cost.h"
 #include "systole/runtime/memory.h"
+#include "systole/runtime/process_group.h"
 #include "systole/runtime/tpu_memory.h"
 #include "systole/stablehlo/text/text.h"
 #include "systole/tracing/recorder.h"
@@ -92,7 +93,7 @@ void check_memory_limit(const hlo::Module& module, int64_t limit,
   runtime::check_core_memory(module, limit);
 }
 
-// Returns the notes of a program without ops, which are added when code is emitted.
+// Returns the notes of a program without ops.
 std::shared_ptr<tracing::Program> program_notes(const hlo::Module& module,
                                                 const runtime::CompileOptions& options,
                                                 const CompiledProgram& program,
@@ -106,6 +107,65 @@ std::shared_ptr<tracing::Program> program_notes(const hlo::Module& module,
   notes->result_bytes = program.stats.result_bytes;
   notes->temp_bytes = program.stats.temp_bytes;
   return notes;
+}
+
+void add_step_loops(const hlo::Computation& computation, int64_t& number, std::string& key) {
+  for (const hlo::Instruction* x : computation.instructions()) {
+    ++number;
+    if (is_step_loop(*x)) key += fmt::format(" step_loop={}", number);
+    for (const auto& region : x->regions()) add_step_loops(*region, number, key);
+  }
+}
+
+// Everything that the code of an optimised program depends on (Jit::find). The text of a module
+// has all instructions, types, attributes and constants, bit by bit, but no names of graph nodes,
+// which is_step_loop() reads.
+std::string key_of(const hlo::Module& module, std::string_view text,
+                   const runtime::CompileOptions& options, int num_threads) {
+  std::string key = fmt::format("threads={} profile={}", num_threads, options.program.profile);
+  if (options.processes != nullptr)
+    key += fmt::format(" process={}/{}", options.processes->rank(), options.processes->size());
+  for (const auto& [parameter, result] : module.aliases)
+    key += fmt::format(" alias={}:{}", parameter, result);
+  int64_t number = 0;
+  add_step_loops(module.entry(), number, key);
+  // The name of the module does not matter.
+  key += '\n';
+  key += text.substr(std::min(text.find('\n'), text.size()));
+  return key;
+}
+
+struct CodeSource {
+  const hlo::Module& module;
+  std::string key;
+  const BufferAssignment& buffers;
+  const runtime::CompileOptions& options;
+  int num_threads;
+};
+
+// Emits nothing, and makes no code, for a program whose code is known.
+std::pair<EmittedProgram, JitResult> find_or_make_code(const CodeSource& source, Jit& jit,
+                                                       const JitOptions& options) {
+  const KernelSetting setting{.num_threads = source.num_threads,
+                              .streamed_bytes = jit.target().streamed_bytes,
+                              .processes = source.options.processes};
+  if (auto known = jit.find(source.key, options)) {
+    const tracing::Span span("make kernels", tracing::Kind::compile);
+    if (auto restored = restore_program(known->code->record(), source.module, setting))
+      return {std::move(*restored), std::move(*known)};
+    log_warning("cpu: compiled code of '{}', got a record of another program; it is compiled again",
+                source.module.name());
+  }
+  EmittedProgram emitted;
+  JitResult made = jit.compile(
+      source.key,
+      [&](llvm::Module& code) {
+        emitted = emit_program(code, source.module, source.buffers, jit.target(), source.options,
+                               source.num_threads);
+        return write_record(emitted.record, source.module);
+      },
+      options);
+  return {std::move(emitted), std::move(made)};
 }
 
 }  // namespace
@@ -124,31 +184,34 @@ std::unique_ptr<CompiledProgram> compile_program(const hlo::Module& module,
   runtime::check_memory("cpu", *optimized, program->stats, memory_bytes);
   check_memory_limit(module, options.memory_limit, program->stats);
   program->constants = buffers.constants();
+  program->text = hlo::print(*optimized);
+  // A program without parameters, such as an initializer, always has the same result.
+  const JitOptions jit_options{.optimize = options.optimize,
+                               .runs_once = program->parameters.empty(),
+                               .cache = cache,
+                               .pool = pool};
+  auto [emitted, code] =
+      find_or_make_code({.module = *optimized,
+                         .key = key_of(*optimized, program->text, options, num_threads),
+                         .buffers = buffers,
+                         .options = options,
+                         .num_threads = num_threads},
+                        jit, jit_options);
+  program->code = std::move(code.code);
+  program->stats.code_cached = code.origin != CodeOrigin::made;
   const auto notes = program_notes(*optimized, options, *program, buffers);
-  EmittedProgram emitted;
-  JitResult compiled = jit.compile(
-      [&](llvm::Module& code) {
-        emitted =
-            emit_program(code, *optimized, buffers, jit.target(), options, num_threads, notes->ops);
-      },
-      // A program without parameters, such as an initializer, always has the same result.
-      {.optimize = options.optimize,
-       .runs_once = program->parameters.empty(),
-       .cache = cache,
-       .pool = pool});
-  program->code = std::move(compiled.code);
-  program->stats.code_cached = compiled.origin != CodeOrigin::made;
+  // (A program that is not optimised notes none.)
+  if (options.optimize) notes->ops = ops_of(emitted.record);
   program->notes = notes;
-  program->has_step_loop = emitted.has_step_loop;
+  program->has_step_loop = emitted.record.has_step_loop;
   program->kernels = std::move(emitted.kernels);
-  program->thunks = std::move(emitted.thunks);
-  program->stats.reference_steps = emitted.interpreted_thunks;
+  if (options.program.profile) program->thunks = step_profiles_of(emitted.record);
+  program->stats.reference_steps = emitted.record.interpreted_steps();
   const hlo::Cost cost = hlo::cost_of(optimized->entry());
   program->stats.flops = cost.flops;
   program->stats.transcendentals = cost.transcendentals;
   program->stats.notes_steps = true;
   program->stats.code_bytes = program->code->code_bytes();
-  program->text = hlo::print(*optimized);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   program->stats.compile_seconds = elapsed.count();
   return program;

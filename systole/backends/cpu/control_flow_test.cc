@@ -212,5 +212,44 @@ TEST(ControlFlow, PassesBarriersAndCalls) {
   EXPECT_EQ(testing::check(p.module, matrices(1)), "");
 }
 
+// Rows of stacks that are computed in place: of some arrays, joined ones, ones that the next step
+// reads too, and at places that are moved into the stack.
+TEST(ControlFlow, LoopsWriteRowsWhereTheyBelong) {
+  for (const DType dtype : {DType::bf16, DType::f32, DType::s32}) {
+    for (const int64_t columns : {33, 4096}) {
+      LoopProgram p;
+      const Shape row{4, columns};
+      const TensorType stack{dtype, {5, 4, columns}};
+      const TensorType joined{dtype, {5, 4, 2 * columns}};
+      const Value x = p.main.add_parameter({dtype, row});
+      const Value y = p.main.add_parameter({dtype, row});
+      const std::vector<Value> state = {p.b.scalar(DType::s32, 0), x, p.b.splat(stack, 3),
+                                        p.b.splat(stack, 4), p.b.splat(joined, 5)};
+      auto* loop = times_loop(p.b, state, 8, [&](hlo::Builder& b, auto v) {
+        const Value zero = b.scalar(DType::s32, 0);
+        const Value back = b.subtract(b.scalar(DType::s32, 6), v[0]);
+        const auto put = [&](const Value& into, const Value& part, const Value& at) {
+          Dims dims(part.shape().begin(), part.shape().end());
+          dims.insert(dims.begin(), 1);
+          return b.dynamic_update_slice(into, b.reshape(part, Shape(dims)),
+                                        std::vector{at, zero, zero});
+        };
+        const Value next = b.subtract(y, b.multiply(v[1], b.splat_like(v[1], 0.5)));
+        const Value product = b.multiply(next, y);
+        return std::vector{next, put(v[2], product, v[0]), put(v[3], next, back),
+                           put(v[4], b.concatenate(std::vector{product, b.negate(next)}, 1), back)};
+      });
+      std::vector<Value> results;
+      for (int i = 1; i < 5; ++i) results.push_back(loop->result(i));
+      p.main.set_results(results);
+      RandomStream random(82);
+      const std::vector<Tensor> arguments = {testing::random_tensor(random, {dtype, row}, -2, 2),
+                                             testing::random_tensor(random, {dtype, row}, -2, 2)};
+      EXPECT_EQ(testing::check(p.module, arguments, {.ulps = 8}), "")
+          << testing::words(dtype, columns);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace systole::cpu

@@ -6,6 +6,7 @@ namespace systole::cpu {
 namespace {
 
 using hlo::Opcode;
+using hlo::Value;
 using hlo::testing::OpUnderTest;
 
 constexpr DType kDTypes[] = {DType::pred, DType::s4,  DType::s16, DType::u64,
@@ -45,6 +46,25 @@ TEST(DataMovement, Transposes) {
 
 TEST(DataMovement, Reshapes) {
   expect_agreement({.opcode = Opcode::reshape}, {{3, 4, 5}}, {}, {6, 10});
+}
+
+// Loops whose results split the axes of each other: heads side by side, and a bias of each.
+TEST(DataMovement, ReshapesOfTransposes) {
+  RandomStream random(33);
+  for (const DType dtype : {DType::bf16, DType::f32, DType::s32}) {
+    hlo::Module module;
+    hlo::Builder b(module.add_function("main"));
+    const Value x = b.computation().add_parameter({dtype, {4, 3, 37, 20}});
+    const Value bias = b.computation().add_parameter({dtype, {60}});
+    const Value joined = b.reshape(b.transpose(x, {0, 2, 1, 3}), {4, 37, 60});
+    const Value sum = b.add(joined, b.broadcast_in_dim(bias, joined.shape(), {2}));
+    const Value halves = b.reshape(sum, {2, 74, 6, 10});
+    b.computation().set_results({sum, b.multiply(halves, halves),
+                                 b.transpose(b.reshape(sum, {4, 37, 3, 20}), {0, 2, 1, 3})});
+    const std::vector<Tensor> arguments = {testing::random_tensor(random, x.type(), -8, 8),
+                                           testing::random_tensor(random, bias.type(), -8, 8)};
+    EXPECT_EQ(testing::check(module, arguments), "") << testing::words(dtype);
+  }
 }
 
 TEST(DataMovement, Reverses) {

@@ -177,7 +177,12 @@ TEST(LargeArrays, TransposesOfEverySize) {
                                           {{17, 33, 70}, {1, 2, 0}},
                                           {{17, 33, 70}, {2, 1, 0}},
                                           {{17, 33, 70}, {1, 0, 2}},
-                                          {{5, 6, 7, 129}, {2, 0, 1, 3}}};
+                                          {{5, 6, 7, 129}, {2, 0, 1, 3}},
+                                          {{6001, 3}, {1, 0}},
+                                          {{3, 6001}, {1, 0}},
+                                          {{5, 300, 7, 2}, {0, 2, 1, 3}},
+                                          {{5, 300, 7, 12}, {2, 0, 1, 3}},
+                                          {{40, 512, 2}, {1, 0, 2}}};
   for (const DType dtype :
        {DType::pred, DType::s4, DType::bf16, DType::f32, DType::f64, DType::c128}) {
     for (const auto& [shape, permutation] : cases) {
@@ -185,6 +190,52 @@ TEST(LargeArrays, TransposesOfEverySize) {
                            .operands = {testing::random_tensor(random, {dtype, shape}, -8, 8)},
                            .attrs = hlo::TransposeAttrs{permutation}};
       EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);
+    }
+  }
+}
+
+// Rows that are short and long, alike and not, of one element and of lines.
+TEST(LargeArrays, ConcatenatesRowsOfEverySize) {
+  RandomStream random(60);
+  const std::vector<std::vector<Shape>> cases = {{{700, 8}, {700, 8}},
+                                                 {{700, 8}, {700, 3}, {700, 0}, {700, 19}},
+                                                 {{9001, 1}, {9001, 1}, {9001, 1}},
+                                                 {{9001, 1}, {9001, 1}},
+                                                 {{40, 700}, {40, 512}},
+                                                 {{3, 70001}, {3, 11}},
+                                                 {{1, 20000}, {1, 30001}}};
+  for (const DType dtype :
+       {DType::pred, DType::s4, DType::bf16, DType::f32, DType::f64, DType::c128}) {
+    for (const std::vector<Shape>& shapes : cases) {
+      OpUnderTest op{.opcode = Opcode::concatenate, .attrs = hlo::ConcatenateAttrs{1}};
+      for (const Shape& shape : shapes)
+        op.operands.push_back(testing::random_tensor(random, {dtype, shape}, -8, 8));
+      EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shapes[0]);
+    }
+  }
+}
+
+// Borders of every axis, of parts of the operand, and rows that are all border.
+TEST(LargeArrays, PadsEveryAxis) {
+  RandomStream random(61);
+  struct Case {
+    Shape shape;
+    Dims low, high;
+  };
+  const Case cases[] = {{{300, 60}, {0, 3}, {0, 1}},
+                        {{300, 60}, {5, 0}, {2, 0}},
+                        {{9, 20, 21, 8}, {0, 1, 2, 0}, {0, 1, 3, 0}},
+                        {{9, 20, 21, 8}, {1, 0, 0, 1}, {0, 0, 2, 0}},
+                        {{9, 20, 21, 8}, {1, -3, 2, 1}, {-2, 4, -5, 3}},
+                        {{3, 5000}, {0, 7}, {1, 0}},
+                        {{40000}, {3}, {5}}};
+  for (const DType dtype : {DType::pred, DType::bf16, DType::f32, DType::c128}) {
+    for (const Case& c : cases) {
+      const OpUnderTest op{.opcode = Opcode::pad,
+                           .operands = {testing::random_tensor(random, {dtype, c.shape}, -8, 8),
+                                        testing::random_tensor(random, {dtype, {}}, 1, 8)},
+                           .attrs = hlo::PadAttrs{c.low, c.high, Dims(c.low.size(), 0)}};
+      EXPECT_EQ(testing::check(op), "") << testing::words(dtype, c.shape);
     }
   }
 }
@@ -288,6 +339,27 @@ TEST_F(Streamed, Copies) {
       "");
 }
 
+// Lines of the result that rows share, and whole ones.
+TEST_F(Streamed, ShortRows) {
+  RandomStream random(62);
+  const auto numbers = [&](const Shape& shape) {
+    return testing::random_tensor(random, {DType::f32, shape}, -8, 8);
+  };
+  for (const int64_t columns : {1, 3, 16}) {
+    const Shape shape{6000000 / columns, columns};
+    EXPECT_EQ(testing::check({.opcode = Opcode::concatenate,
+                              .operands = {numbers(shape), numbers(shape)},
+                              .attrs = hlo::ConcatenateAttrs{1}}),
+              "")
+        << columns;
+    EXPECT_EQ(testing::check({.opcode = Opcode::pad,
+                              .operands = {numbers(shape), Tensor::full(DType::f32, {}, 3)},
+                              .attrs = hlo::PadAttrs{{1, 2}, {0, 1}, {0, 0}}}),
+              "")
+        << columns;
+  }
+}
+
 // Whole lines of the result are written at a time.
 TEST_F(Streamed, TransposesByLines) {
   RandomStream random(57);
@@ -295,6 +367,23 @@ TEST_F(Streamed, TransposesByLines) {
       {DType::bf16, {4160, 2503}}, {DType::f32, {32, 67, 2503}}, {DType::f64, {1056, 2503}}};
   for (const auto& [dtype, shape] : cases) {
     const Dims order = shape.rank() == 2 ? Dims{1, 0} : Dims{1, 2, 0};
+    const OpUnderTest op{.opcode = Opcode::transpose,
+                         .operands = {testing::random_tensor(random, {dtype, shape}, -8, 8)},
+                         .attrs = hlo::TransposeAttrs{order}};
+    EXPECT_EQ(testing::check(op), "") << testing::words(dtype, shape);
+  }
+}
+
+// Rows of the result that share lines are written together.
+TEST_F(Streamed, TransposesWhereRowsShareLines) {
+  RandomStream random(59);
+  const std::tuple<DType, Shape, Dims> cases[] = {{DType::f32, {1031, 5003}, {1, 0}},
+                                                  {DType::bf16, {107, 2003, 49}, {0, 2, 1}},
+                                                  {DType::f32, {3, 1700001}, {1, 0}},
+                                                  {DType::f32, {1700001, 3}, {1, 0}},
+                                                  {DType::f32, {11, 611, 7, 111}, {0, 2, 1, 3}},
+                                                  {DType::f32, {11, 6101, 7, 12}, {2, 1, 0, 3}}};
+  for (const auto& [dtype, shape, order] : cases) {
     const OpUnderTest op{.opcode = Opcode::transpose,
                          .operands = {testing::random_tensor(random, {dtype, shape}, -8, 8)},
                          .attrs = hlo::TransposeAttrs{order}};

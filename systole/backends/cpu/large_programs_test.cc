@@ -340,6 +340,36 @@ std::unique_ptr<hlo::Module> joined(int count, int rows) {
                                 operands, types, result, result));
 }
 
+// A function that calls the next one, and so on: the steps of all are a few fusions, of which those
+// that are alike have one code.
+TEST(LargePrograms, HaveLittleCodeOfCallsNestedDeep) {
+  const auto nested = [](int depth) {
+    std::string text = "module {\nfunc.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {\n";
+    for (int i = 0; i <= depth; ++i) {
+      text += i == depth ? "  return %x : tensor<64xf32>\n}\n"
+                         : fmt::format(
+                               "  %a = stablehlo.sine %x : tensor<64xf32>\n"
+                               "  %b = stablehlo.add %a, %x : tensor<64xf32>\n"
+                               "  %c = func.call @f{0}(%b) : (tensor<64xf32>) -> tensor<64xf32>\n"
+                               "  return %c : tensor<64xf32>\n}}\n"
+                               "func.func private @f{0}(%x: tensor<64xf32>) -> tensor<64xf32> {{\n",
+                               i);
+    }
+    return hlo::parse(text + "}\n");
+  };
+  const auto bytes = [&](int depth) {
+    return testing::client().compile(*nested(depth))->stats().code_bytes;
+  };
+  const int64_t less = bytes(128);
+  const int64_t more = bytes(256);
+  EXPECT_LT(more, 3 * less);
+  EXPECT_LT(bytes(1024), 2 * more);
+  RandomStream random(3);
+  const Tensor x = testing::random_tensor(random, {DType::f32, {64}}, -1, 1);
+  EXPECT_EQ("",
+            testing::check(*nested(400), std::vector{x}, {.ulps = 1 << 16, .of_largest = 1e-3}));
+}
+
 TEST(LargePrograms, JoinManyArraysInLittleCode) {
   RandomStream random(92);
   for (const int rows : {1, 3}) {

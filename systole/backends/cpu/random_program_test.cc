@@ -1,9 +1,8 @@
 // Random programs: optimised, unoptimised and reference agree.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "systole/backends/cpu/testing/compare.h"
+#include "systole/backends/cpu/testing/programs.h"
 #include "systole/stablehlo/text/text.h"
 
 namespace systole::cpu {
@@ -170,14 +169,8 @@ class ProgramWriter {
   std::vector<Value> floats_;
 };
 
-// $SYSTOLE_RANDOM_PROGRAMS of them, for `make stress`.
-uint64_t number_of_programs() {
-  const char* wanted = std::getenv("SYSTOLE_RANDOM_PROGRAMS");
-  return wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
-}
-
 TEST(RandomProgram, AgreesWithTheReference) {
-  for (uint64_t seed = 0; seed < number_of_programs(); ++seed) {
+  for (uint64_t seed = 0; seed < testing::number_of_programs(60); ++seed) {
     hlo::Module module;
     hlo::Computation& main = module.add_function("main");
     ProgramWriter(seed, main).write(6 + static_cast<int>(seed % 20));

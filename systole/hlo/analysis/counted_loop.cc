@@ -103,6 +103,12 @@ std::optional<Linear> LoopCounters::linear(Value value, int& terms) const {
   if (is_parameter(value, loop_.region(0)) || is_parameter(value, loop_.region(1))) {
     return carried_[parameter_index(value)];
   }
+  // Into a fusion, and out of it.
+  if (value.def->is(Opcode::fusion))
+    return linear(value.def->region().results()[static_cast<size_t>(value.index)], terms);
+  const Instruction* const owner = value.def->parent().owner();
+  if (value.def->is(Opcode::parameter) && owner != nullptr && owner->is(Opcode::fusion))
+    return linear(owner->operand(parameter_index(value)), terms);
   const bool adds = value.def->is(Opcode::add);
   if ((!adds && !value.def->is(Opcode::subtract)) || value.shape().rank() != 0) return std::nullopt;
   const std::optional<Linear> a = linear(value.def->operand(0), terms);
@@ -117,6 +123,11 @@ std::optional<int> LoopCounters::parameter_of_step(int64_t step) const {
       carried_, [step](const std::optional<Linear>& c) { return c && c->step == step; });
   if (step == 0 || it == carried_.end()) return std::nullopt;
   return static_cast<int>(it - carried_.begin());
+}
+
+std::optional<int> LoopCounters::counter_for(int64_t step) const {
+  const std::optional<int> same = parameter_of_step(step);
+  return same ? same : parameter_of_step(-step);
 }
 
 std::optional<int64_t> LoopCounters::trips_of(Value condition, int& terms) const {
@@ -155,17 +166,40 @@ std::optional<RowAccess> match_row_read(Value value, const Instruction& loop,
   return RowAccess{.array = array, .row = value, .index = slice->operand(1), .at = *at};
 }
 
+namespace {
+
+// The dynamic_update_slice that a value is, or that is this result of a fusion, and its operands as
+// the fusion is given them.
+struct StackUpdate {
+  const Instruction* update = nullptr;
+  const Instruction* fusion = nullptr;
+
+  explicit StackUpdate(Value value) {
+    if (value.def->is(Opcode::fusion)) {
+      fusion = value.def;
+      value = fusion->region().results()[static_cast<size_t>(value.index)];
+    }
+    update = match(value, Opcode::dynamic_update_slice);
+  }
+  Value operand(int i) const {
+    const Value given = update->operand(i);
+    if (fusion == nullptr || !is_parameter(given, fusion->region())) return given;
+    return fusion->operand(parameter_index(given));
+  }
+};
+
+}  // namespace
+
 std::optional<RowAccess> match_row_update(const Instruction& loop, int i,
                                           const LoopCounters& counters) {
   const Computation& body = loop.region(1);
   const Value array = body.parameter(i);
-  const Instruction* const update = match(body.results()[i], Opcode::dynamic_update_slice);
-  if (update == nullptr || update->operand(0) != array) return std::nullopt;
-  if (!counters.trips() || !is_row(update->operand(1).shape(), array.shape())) return std::nullopt;
-  const std::optional<Linear> at = counters.linear(update->operand(2));
+  const StackUpdate x(body.results()[i]);
+  if (x.update == nullptr || x.operand(0) != array) return std::nullopt;
+  if (!counters.trips() || !is_row(x.operand(1).shape(), array.shape())) return std::nullopt;
+  const std::optional<Linear> at = counters.linear(x.operand(2));
   if (!at || !stays_within(*at, *counters.trips(), array.shape()[0])) return std::nullopt;
-  return RowAccess{
-      .array = array, .row = update->operand(1), .index = update->operand(2), .at = *at};
+  return RowAccess{.array = array, .row = x.operand(1), .index = x.operand(2), .at = *at};
 }
 
 std::optional<RowAccess> match_row_write(const Instruction& loop, int i,
@@ -191,12 +225,14 @@ Value row_behind(Value value) {
 
 Value build_index(const Instruction& loop, const LoopCounters& counters, const Linear& at,
                   Instruction* before) {
-  const Value counter = loop.region(1).parameter(*counters.parameter_of_step(at.step));
-  const int64_t offset = at.start - counters.linear(counter)->start;
-  if (offset == 0) return counter;
+  const Value counter = loop.region(1).parameter(*counters.counter_for(at.step));
+  const Linear counted = *counters.linear(counter);
   Builder b(before->parent(), before);
   b.set_metadata(before->metadata());
-  return b.add(counter, b.scalar(counter.dtype(), static_cast<double>(offset)));
+  const auto number = [&](int64_t n) { return b.scalar(counter.dtype(), static_cast<double>(n)); };
+  if (counted.step != at.step) return b.subtract(number(at.start + counted.start), counter);
+  const int64_t offset = at.start - counted.start;
+  return offset == 0 ? counter : b.add(counter, number(offset));
 }
 
 Instruction* add_stacks(Instruction& loop, const LoopCounters& counters,

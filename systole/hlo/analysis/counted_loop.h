@@ -29,6 +29,8 @@ class LoopCounters {
   std::optional<Linear> linear(Value value) const;
   // A parameter of the body that is linear with this step.
   std::optional<int> parameter_of_step(int64_t step) const;
+  // The same with this step or its negative: of such a counter, build_index() makes an index.
+  std::optional<int> counter_for(int64_t step) const;
 
  private:
   void find_counters();
@@ -70,7 +72,7 @@ bool overwrites_carried(const Instruction& loop, int i, const LoopCounters& coun
 Value row_behind(Value value);
 
 // The index `at` as a value before `before`, an instruction of the body. REQUIRES:
-// counters.parameter_of_step(at.step).
+// counters.counter_for(at.step).
 Value build_index(const Instruction& loop, const LoopCounters& counters, const Linear& at,
                   Instruction* before);
 

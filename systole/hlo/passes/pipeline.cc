@@ -8,6 +8,7 @@
 #include "systole/hlo/passes/forward_loop_slices.h"
 #include "systole/hlo/passes/inline_calls.h"
 #include "systole/hlo/passes/loop_invariant_code_motion.h"
+#include "systole/hlo/passes/recompute_loop_residuals.h"
 #include "systole/hlo/passes/reuse_forward_residuals.h"
 #include "systole/hlo/passes/sink_loop_accumulations.h"
 
@@ -45,6 +46,8 @@ Pipeline optimization_pipeline(const PipelineOptions& options) {
   pipeline.add<ForwardLoopSlices>();
   // A loop back through time reads products instead of computing them again.
   pipeline.add<ReuseForwardResiduals>();
+  // It computes what is cheap from what it reads besides.
+  pipeline.add<RecomputeLoopResiduals>();
   // Merges hoisted values with equal ones outside of loops; loops then carry less.
   pipeline.add_fixed_point(simplification(options));
   // Weight gradients of all steps are one product. Uses the stacks that loops have; the rules above

@@ -72,8 +72,8 @@ class Counterparts {
     const auto write = match_row_write(earlier_, read->array.index, earlier_counters_);
     if (!write || (write->at.step != 1 && write->at.step != -1)) return false;
     if (read->at.step != 1 && read->at.step != -1) return false;
-    if (!later_counters_.parameter_of_step(read->at.step) ||
-        !earlier_counters_.parameter_of_step(write->at.step)) {
+    if (!later_counters_.counter_for(read->at.step) ||
+        !earlier_counters_.counter_for(write->at.step)) {
       return false;
     }
     const Rows rows{.written = write->at, .read = read->at, .count = read->array.shape()[0]};

@@ -122,7 +122,7 @@ class SumMover {
   // Whether each row belongs to one iteration.
   bool covers(const Linear& at, Value array) const {
     return (at.step == 1 || at.step == -1) && array.shape()[0] == *counters_.trips() &&
-           counters_.parameter_of_step(at.step);
+           counters_.counter_for(at.step);
   }
 
   static bool is_row_of(Value row, Value value) {

@@ -271,7 +271,7 @@ std::unique_ptr<Module> tpu_program(const Module& module) {
   auto program = module.clone();
   PipelineOptions options = PipelineOptions::from_environment();
   for (const char* pass : {"dedupe_loop_state", "forward_loop_slices", "reuse_forward_residuals",
-                           "sink_loop_accumulations"}) {
+                           "recompute_loop_residuals", "sink_loop_accumulations"}) {
     options.disabled.emplace_back(pass);
   }
   optimize(*program, options);

@@ -87,6 +87,30 @@ std::optional<StepMatch> match_step(const Instruction& x, Value so_far) {
   return match;
 }
 
+CompletedProduct completed_product(const Instruction& fusion) {
+  // The fusion's operand that a parameter of its region is.
+  const auto outside = [&](const Value& parameter) {
+    return fusion.operand(static_cast<int>(parameter.def->attrs<hlo::ParameterAttrs>().index));
+  };
+  const std::vector<Instruction*> inside = fusion.region().instructions();
+  Instruction* const product =
+      *std::ranges::find_if(inside, [](const Instruction* y) { return multiplies_matrices(*y); });
+  CompletedProduct result{.product = product, .epilogue = {}, .operands = {}};
+  for (const Value& operand : product->operands()) result.operands.push_back(outside(operand));
+  Value so_far = product->result();
+  for (Instruction* const y : inside) {
+    auto match = match_step(*y, so_far);
+    if (!match) continue;
+    if (match->step.operand != Operand::scalar) {
+      match->step.buffer = static_cast<int>(result.operands.size());
+      result.operands.push_back(outside(match->operand));
+    }
+    result.epilogue.push_back(match->step);
+    so_far = y->result();
+  }
+  return result;
+}
+
 bool takes_epilogue(const Instruction& x, bool stays) {
   if (!multiplies_matrices(x) || !is_f32_value({const_cast<Instruction*>(&x), 0}) ||
       !has_columns_last(x))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "systole/backends/cpu/kernels/epilogue.h"
 #include "systole/hlo/ir/module.h"
@@ -21,6 +22,15 @@ struct StepMatch {
 // Returns nullopt unless the instruction computes its result from `so_far`, once, and a number, one
 // number for each element of the last axis, or an array of the same type.
 std::optional<StepMatch> match_step(const hlo::Instruction& instruction, hlo::Value so_far);
+
+// What a product fusion computes.
+struct CompletedProduct {
+  const hlo::Instruction* product;   // inside of the fusion
+  Epilogue epilogue;                 // its buffers count from the first of `operands`
+  std::vector<hlo::Value> operands;  // of the fusion: the product's, then those of the steps
+};
+// REQUIRES: is_product_fusion(fusion).
+CompletedProduct completed_product(const hlo::Instruction& fusion);
 
 // Returns whether a kernel exists that applies steps to this product or convolution, whose second
 // operand `stays` (stays_for_long) or not.

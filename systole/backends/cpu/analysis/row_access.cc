@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/attention_fusion.h"
 #include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/window_access.h"
 #include "systole/backends/cpu/kernels/row_dot.h"
@@ -179,7 +180,7 @@ bool is_used(Value value) {
 }
 
 bool is_row_fusion(const Instruction& x) {
-  if (!x.is(Opcode::fusion) || is_product_fusion(x)) return false;
+  if (!x.is(Opcode::fusion) || is_product_fusion(x) || is_attention_fusion(x)) return false;
   for (const Instruction* thunk : x.region().instructions()) {
     if (thunk->is(Opcode::fusion) || thunk->is(Opcode::rng_bit_generator) ||
         thunk->is(Opcode::select_and_scatter) || thunk->is(Opcode::dot_general))

@@ -72,7 +72,7 @@ bool is_overwritten_unread(const Instruction& x) {
 void emit_while(FunctionEmitter& f, const Instruction& x) {
   emit_moves(f, initial_moves(f, x));
   const bool steps = is_step_loop(x);
-  f.program.has_step_loop |= steps;
+  f.program.record.has_step_loop |= steps;
   if (steps) f.enter_steps();
   llvm::BasicBlock* condition = new_block(f, "while.condition");
   llvm::BasicBlock* body = new_block(f, "while.body");

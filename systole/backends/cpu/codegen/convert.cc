@@ -1,10 +1,10 @@
 // Conversion of elements, as convert_element (base/convert.h) does it.
+#include <cmath>
+
 #include "systole/backends/cpu/codegen/elements.h"
 
 namespace systole::cpu {
 namespace {
-
-namespace Intrinsic = llvm::Intrinsic;
 
 // To nearest, ties to even, as a float whose low half is zero. In integer arithmetic: the native
 // instruction flushes subnormals.
@@ -19,22 +19,38 @@ llvm::Value* round_to_bf16(FunctionEmitter& f, llvm::Value* x) {
   return b.CreateBitCast(b.CreateAnd(rounded, b.getInt32(0xffff0000)), b.getFloatTy());
 }
 
-// Truncated; saturates; NaN gives 0.
+// Truncated; saturates; NaN gives 0. By comparisons, of which LLVM makes vectors, as it does not of
+// the conversions that saturate.
 llvm::Value* float_to_integer(FunctionEmitter& f, DType to, llvm::Value* x) {
   auto& b = f.b;
-  llvm::Type* type = register_type(f.program.context(), to);
   const bool is_signed = dtype_info(to).is_signed;
-  llvm::Value* r = b.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
-                                     {type, x->getType()}, {x});
   const int bits = dtype_info(to).bits;
-  if (bits >= 8) return r;
-  const int end = 1 << (is_signed ? bits - 1 : bits);
-  const auto number = [&](int n) {
-    return llvm::ConstantInt::get(type, static_cast<uint64_t>(n), true);
-  };
-  if (!is_signed) return b.CreateBinaryIntrinsic(Intrinsic::umin, r, number(end - 1));
-  r = b.CreateBinaryIntrinsic(Intrinsic::smin, r, number(end - 1));
-  return b.CreateBinaryIntrinsic(Intrinsic::smax, r, number(-end));
+  const int value_bits = is_signed ? bits - 1 : bits;
+  const double end = std::ldexp(1.0, value_bits);  // the first number that is too large
+  const auto limit = [&](double number) { return llvm::ConstantFP::get(x->getType(), number); };
+  llvm::Value* const is_nan = b.CreateFCmpUNO(x, x);
+  llvm::Type* type = register_type(f.program.context(), to);
+  if (bits < 32) {
+    // The limits are exact in f32 and f64, the types that elements are computed in.
+    const double low = is_signed ? -end : 0;
+    x = b.CreateSelect(is_nan, limit(0), x);
+    x = b.CreateSelect(b.CreateFCmpOLT(x, limit(low)), limit(low), x);
+    x = b.CreateSelect(b.CreateFCmpOGT(x, limit(end - 1)), limit(end - 1), x);
+    return b.CreateTrunc(b.CreateFPToSI(x, b.getInt32Ty()), type);
+  }
+  // Numbers outside give no number, which is not selected.
+  const auto integer = [&](const llvm::APInt& n) { return llvm::ConstantInt::get(type, n); };
+  const auto width = static_cast<unsigned>(bits);
+  llvm::Value* r = is_signed ? b.CreateFPToSI(x, type) : b.CreateFPToUI(x, type);
+  r = b.CreateSelect(
+      b.CreateFCmpOGE(x, limit(end)),
+      integer(is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width)),
+      r);
+  r = b.CreateSelect(
+      b.CreateFCmpOLE(x, limit(is_signed ? -end : 0)),
+      integer(is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width)),
+      r);
+  return b.CreateSelect(is_nan, integer(llvm::APInt::getZero(width)), r);
 }
 
 llvm::Value* to_floating(FunctionEmitter& f, DType from, DType to, llvm::Value* x) {

@@ -1,10 +1,8 @@
 #include <algorithm>
 
-#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
-#include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/backends/cpu/kernels/sizes.h"
 #include "systole/hlo/semantics/cost.h"
 
@@ -170,15 +168,11 @@ void emit_convolution(FunctionEmitter& f, const Instruction& x) {
     emit_zeros(f, x);
     return;
   }
-  if (f.program.optimize && !is_small(x)) {
-    if (auto kernel =
-            make_convolution_kernel(x, stays_for_long(x, x.operand(1)), f.program.num_threads)) {
-      f.call_kernel(std::move(kernel),
-                    {f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
-                     f.address(f.result_slices(x)[0])});
-      return;
-    }
-  }
+  if (f.program.optimize && !is_small(x) && f.try_kernel({KernelKind::convolution, &x}, [&] {
+        return std::vector{f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
+                           f.address(f.result_slices(x)[0])};
+      }))
+    return;
   emit_convolution_loops(f, x);
 }
 

@@ -3,8 +3,6 @@
 #include "systole/backends/cpu/codegen/loop_nest.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/jit/jit.h"
-#include "systole/backends/cpu/kernels/join.h"
-#include "systole/backends/cpu/kernels/transpose.h"
 #include "systole/hlo/passes/fusion.h"
 
 namespace systole::cpu {
@@ -37,28 +35,28 @@ void emit_copy_to(FunctionEmitter& f, const Thunk& thunk, const Value& value, co
                      .element_bytes = {size_of(value.dtype())}});
 }
 
+// What the first-level cache does not hold is copied by a kernel.
+constexpr int64_t kMinKernelBytes = 16 * 1024;
+
+// Calls the kernel that joins the operands [first, end).
+void join_by_kernel(FunctionEmitter& f, const Instruction& x, int first, int end) {
+  std::vector<llvm::Value*> buffers = {f.address(f.result_slices(x)[0])};
+  for (int i = first; i < end; ++i) {
+    const Value operand = x.operand(i);
+    if (operand.shape().num_elements() > 0) buffers.push_back(f.address(f.slice(operand)));
+  }
+  f.call_kernel({KernelKind::join, &x, first}, buffers);
+}
+
 // Some operands at a time, each lot in a function of its own: LLVM takes longer than linear time
 // for a function that works on many arrays.
 void join_many(FunctionEmitter& f, const Instruction& x) {
-  const auto axis = static_cast<int>(x.attrs<hlo::ConcatenateAttrs>().dimension);
-  int64_t rows = 1;
-  for (int d = 0; d < axis; ++d) rows *= x.shape()[d];
-  const auto row_bytes = [&](const Value& array) { return array.type().byte_size() / rows; };
-  const std::span<const Value> operands = x.operands();
-  int64_t offset = 0;
-  for (size_t i = 0; i < operands.size(); i += hlo::kMaxJoined) {
-    const size_t count = std::min<size_t>(hlo::kMaxJoined, operands.size() - i);
+  const int count = x.num_operands();
+  for (int first = 0; first < count; first += hlo::kMaxJoined) {
     FunctionEmitter part(f.program, "concatenate");
     part.function->addFnAttr(llvm::Attribute::OptimizeNone);
     part.function->addFnAttr(llvm::Attribute::NoInline);
-    JoinedRows joined{.rows = rows, .row_bytes = x.type().byte_size() / rows, .offset = offset};
-    std::vector<llvm::Value*> buffers = {part.address(part.result_slices(x)[0])};
-    for (const Value& operand : operands.subspan(i, count)) {
-      joined.pieces.push_back(row_bytes(operand));
-      buffers.push_back(part.address(part.slice(operand)));
-      offset += joined.pieces.back();
-    }
-    part.call_kernel(make_join_kernel(std::move(joined)), buffers);
+    join_by_kernel(part, x, first, std::min(first + hlo::kMaxJoined, count));
     part.finish();
     f.call(part.function);
   }
@@ -69,6 +67,9 @@ void join_many(FunctionEmitter& f, const Instruction& x) {
 void emit_concatenate(FunctionEmitter& f, const Instruction& x) {
   if (x.shape().num_elements() == 0) return;
   if (x.num_operands() > hlo::kMaxJoined && f.rows.count == 0) return join_many(f, x);
+  const bool is_large = x.type().byte_size() >= kMinKernelBytes;
+  if (f.program.optimize && f.rows.count == 0 && is_large)
+    return join_by_kernel(f, x, 0, x.num_operands());
   const Thunk thunk(x);
   const auto axis = static_cast<size_t>(x.attrs<hlo::ConcatenateAttrs>().dimension);
   int64_t offset = 0;
@@ -139,6 +140,16 @@ void fill_around(FunctionEmitter& f, const Instruction& pad, const MovedPart& in
   }
 }
 
+// Returns whether a kernel does it.
+bool pad_by_kernel(FunctionEmitter& f, const Instruction& x) {
+  if (!f.program.optimize || f.rows.count > 0 || x.type().byte_size() < kMinKernelBytes)
+    return false;
+  return f.try_kernel({KernelKind::pad, &x}, [&] {
+    return std::vector{f.address(f.result_slices(x)[0]), f.address(f.slice(x.operand(0))),
+                       f.address(f.slice(x.operand(1)))};
+  });
+}
+
 }  // namespace
 
 void emit_pad(FunctionEmitter& f, const Instruction& x) {
@@ -166,6 +177,7 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
     dense = dense && step_size == 1;
     empty = empty || begin >= end;
   }
+  if (pad_by_kernel(f, x)) return;
   // Elements between those of the operand cannot be reached by whole ranges: then all are filled,
   // and some written twice.
   if (!dense || empty) {
@@ -199,13 +211,10 @@ void emit_pad(FunctionEmitter& f, const Instruction& x) {
 }
 
 void emit_transpose(FunctionEmitter& f, const Instruction& x) {
-  if (f.program.optimize && f.rows.count == 0) {
-    if (auto kernel = make_transpose_kernel(x, f.program.target.streamed_bytes)) {
-      f.call_kernel(std::move(kernel),
-                    {f.address(f.slice(x.operand(0))), f.address(f.result_slices(x)[0])});
-      return;
-    }
-  }
+  if (f.program.optimize && f.rows.count == 0 && f.try_kernel({KernelKind::transpose, &x}, [&] {
+        return std::vector{f.address(f.slice(x.operand(0))), f.address(f.result_slices(x)[0])};
+      }))
+    return;
   emit_element_loop(f, x);
 }
 

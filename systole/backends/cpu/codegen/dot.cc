@@ -1,12 +1,9 @@
 #include <algorithm>
 
-#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/codegen/reduction.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 #include "systole/backends/cpu/codegen/window.h"
-#include "systole/backends/cpu/kernels/blocked_dot.h"
 #include "systole/backends/cpu/kernels/onednn_dot.h"
-#include "systole/backends/cpu/kernels/row_dot.h"
 
 namespace systole::cpu {
 
@@ -94,7 +91,7 @@ void emit_row_dot(FunctionEmitter& f, const Instruction& x) {
   llvm::Value* const first =
       f.b.CreateMul(f.rows.begin, f.i64(x.shape().num_elements() / f.rows.count), "", true, true);
   f.call_kernel(
-      make_row_dot_kernel(x, lhs_begins),
+      {KernelKind::row_dot, &x, lhs_begins ? 1 : 0},
       {f.address(lhs), f.address(f.slice(x.operand(1))),
        f.element_address(result, x.dtype(), first), number(f.rows.begin), number(f.rows.end)});
 }
@@ -104,17 +101,11 @@ void emit_row_dot(FunctionEmitter& f, const Instruction& x) {
 void emit_dot(FunctionEmitter& f, const Instruction& x) {
   if (f.rows.count > 0) return emit_row_dot(f, x);
   if (x.shape().num_elements() == 0) return;
-  if (f.program.optimize && !dot_is_small(x)) {
-    auto kernel = make_dot_kernel(x, stays_for_long(x, x.operand(1)), f.program.num_threads);
-    if (kernel == nullptr) kernel = make_blocked_dot_kernel(x);
-    if (kernel != nullptr) {
-      std::vector<llvm::Value*> buffers = {
-          f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
-          f.address(f.slice(const_cast<Instruction&>(x).result()))};
-      f.call_kernel(std::move(kernel), buffers);
-      return;
-    }
-  }
+  if (f.program.optimize && !dot_is_small(x) && f.try_kernel({KernelKind::dot, &x}, [&] {
+        return std::vector{f.address(f.slice(x.operand(0))), f.address(f.slice(x.operand(1))),
+                           f.address(f.result_slices(x)[0])};
+      }))
+    return;
   emit_dot_loops(f, x);
 }
 

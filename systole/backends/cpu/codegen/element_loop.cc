@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "systole/backends/cpu/analysis/attention_fusion.h"
 #include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/loop_nest.h"
@@ -189,6 +190,21 @@ void emit_direct(FunctionEmitter& f, const ElementLoop& loop, const Nest& nest) 
                 });
 }
 
+// Returns whether the loop updates parts of arrays. What it leaves of them is where the results
+// are, or is copied there.
+bool copy_updated_arrays(FunctionEmitter& f, const Thunk& thunk) {
+  if (!thunk.is_fusion()) return false;
+  const std::vector<Slice> results = f.result_slices(thunk.instruction());
+  const std::vector<Value> roots = thunk.roots();
+  bool updates = false;
+  for (size_t k = 0; k < roots.size(); ++k) {
+    if (!roots[k].def->is(Opcode::dynamic_update_slice)) continue;
+    updates = true;
+    f.copy({f.slice(*thunk.leaf(roots[k].def->operand(0))), results[k]});
+  }
+  return updates;
+}
+
 }  // namespace
 
 void emit_loop_over(FunctionEmitter& f, const ElementLoop& loop) {
@@ -206,6 +222,7 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
   const Thunk thunk(x);
   const std::vector<Slice> results = f.result_slices(x);
   const std::vector<ResultPart> parts = result_parts(thunk);
+  const bool updates = copy_updated_arrays(f, thunk);
   std::vector<int64_t> element_bytes;
   for (const TensorType& type : x.results()) element_bytes.push_back(size_of(type.dtype));
   ElementLoop loop{.thunk = thunk,
@@ -231,7 +248,7 @@ void emit_element_loop(FunctionEmitter& f, const Instruction& x) {
                          }
                        },
                    .element_bytes = element_bytes};
-  if (parts.size() == results.size())
+  if (parts.size() == results.size() && !updates)
     loop.target = [](IndexSpace&, const IndexRef& index) { return index->offset(); };
   emit_loop_over(f, loop);
 }
@@ -241,6 +258,7 @@ void emit_fusion(FunctionEmitter& f, const Instruction& x) {
   const bool reduces =
       std::ranges::any_of(results, [](const Value& v) { return v.def->is(Opcode::reduce); });
   if (is_product_fusion(x)) return emit_product_fusion(f, x);
+  if (is_attention_fusion(x)) return emit_attention_fusion(f, x);
   if (is_row_fusion(x)) return emit_row_fusion(f, x);
   reduces ? emit_reduce(f, x) : emit_element_loop(f, x);
 }

@@ -42,6 +42,11 @@ llvm::Type* register_type(llvm::LLVMContext& c, DType dtype) {
   }
 }
 
+KernelSetting ProgramEmitter::kernel_setting() const {
+  return {
+      .num_threads = num_threads, .streamed_bytes = target.streamed_bytes, .processes = processes};
+}
+
 std::optional<ThunkMemory::Place> ThunkMemory::place_of(const Slice& slice) {
   if (slice.memory == Memory::block) return std::nullopt;
   const auto same = std::ranges::find(slices, slice);
@@ -295,7 +300,14 @@ void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is
   for (size_t i = 0; i < written_.size(); ++i) {
     (written_[i].overlaps(slice) ? inside : outside).push_back(scopes_[i]);
   }
-  if (is_store && !inside.empty()) {
+  const auto ahead = std::ranges::find(ahead_, slice, &std::pair<Slice, int64_t>::first);
+  if (!is_store && ahead != ahead_.end()) {
+    llvm::MDBuilder md(program.context());
+    inside.push_back(md.createAnonymousAliasScope(md.createAnonymousAliasScopeDomain(),
+                                                  ahead_scope(ahead->second)));
+  }
+  // Loads, too: what else the loop reads does not lie in the array, so that it needs no checks.
+  if (!inside.empty()) {
     access->setMetadata(llvm::LLVMContext::MD_alias_scope,
                         llvm::MDNode::get(program.context(), inside));
   }
@@ -303,13 +315,6 @@ void FunctionEmitter::tag(llvm::Instruction* access, const Slice& slice, bool is
     access->setMetadata(llvm::LLVMContext::MD_noalias,
                         llvm::MDNode::get(program.context(), outside));
   }
-  const auto ahead = std::ranges::find(ahead_, slice, &std::pair<Slice, int64_t>::first);
-  if (is_store || ahead == ahead_.end()) return;
-  llvm::MDBuilder md(program.context());
-  llvm::Metadata* scope = md.createAnonymousAliasScope(md.createAnonymousAliasScopeDomain(),
-                                                       ahead_scope(ahead->second));
-  access->setMetadata(llvm::LLVMContext::MD_alias_scope,
-                      llvm::MDNode::get(program.context(), {scope}));
 }
 
 llvm::Value* FunctionEmitter::from_memory(DType dtype, llvm::Value* x) {
@@ -437,7 +442,20 @@ llvm::FunctionCallee FunctionEmitter::runtime_function(const std::string& name,
   return program.module.getOrInsertFunction(name, type);
 }
 
-void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel,
+void FunctionEmitter::call_kernel(const KernelRecord& record,
+                                  const std::vector<llvm::Value*>& buffers) {
+  call_kernel(record, make_kernel(record, program.kernel_setting()), buffers);
+}
+
+bool FunctionEmitter::try_kernel(const KernelRecord& record,
+                                 const std::function<std::vector<llvm::Value*>()>& buffers) {
+  auto kernel = make_kernel(record, program.kernel_setting());
+  if (kernel == nullptr) return false;
+  call_kernel(record, std::move(kernel), buffers());
+  return true;
+}
+
+void FunctionEmitter::call_kernel(const KernelRecord& record, std::unique_ptr<Kernel> kernel,
                                   const std::vector<llvm::Value*>& buffers) {
   auto* table = local(b.getPtrTy(), static_cast<int64_t>(buffers.size()));
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -447,6 +465,7 @@ void FunctionEmitter::call_kernel(std::unique_ptr<Kernel> kernel,
       b.getVoidTy(), {b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty()}, false);
   const auto number = static_cast<int64_t>(program.kernels.size());
   program.kernels.push_back(std::move(kernel));
+  program.record.kernels.push_back(record);
   b.CreateCall(runtime_function("systole_cpu_run_kernel", type),
                {context_, i64(number), table, i64(static_cast<int64_t>(buffers.size()))});
 }
@@ -458,9 +477,7 @@ llvm::Value* FunctionEmitter::no_error() {
   return b.CreateIsNull(b.CreateLoad(b.getPtrTy(), place));
 }
 
-void FunctionEmitter::note_thunk(runtime::StepProfile profile) {
-  const auto number = static_cast<int64_t>(program.thunks.size());
-  program.thunks.push_back(std::move(profile));
+void FunctionEmitter::note_thunk(int64_t number) {
   auto* pointer = b.getPtrTy();
   auto* type = llvm::FunctionType::get(b.getVoidTy(),
                                        {pointer, b.getInt64Ty(), pointer, pointer, pointer}, false);

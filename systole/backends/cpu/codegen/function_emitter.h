@@ -12,12 +12,8 @@
 #include <vector>
 
 #include "systole/backends/cpu/analysis/buffer_assignment.h"
+#include "systole/backends/cpu/codegen/program_record.h"
 #include "systole/backends/cpu/kernels/run_context.h"
-#include "systole/runtime/client.h"
-
-namespace systole::tracing {
-struct Op;
-}
 
 namespace systole::cpu {
 
@@ -52,11 +48,9 @@ struct ProgramEmitter {
   int num_threads = 1;
   bool profile = false;
   runtime::ProcessGroup* processes = nullptr;  // null: one process
+  ProgramRecord record;                        // grows with the code
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<runtime::StepProfile> thunks;  // when profiling: what is known of each before a run
-  int64_t interpreted_thunks = 0;
-  std::vector<tracing::Op>& ops;  // noted by number
-  bool has_step_loop = false;
+  int64_t num_ops = 0;  // steps that are ops (profile_notes.h)
   // The memory given to functions of a shared thunk while its code is emitted. Null: the program's
   // memory.
   ThunkMemory* thunk_memory = nullptr;
@@ -64,6 +58,7 @@ struct ProgramEmitter {
       nullptr;  // made by the first thunk that may be shared
 
   llvm::LLVMContext& context() const { return module.getContext(); }
+  KernelSetting kernel_setting() const;
   // Whether LLVM may change the order of sums, which then depends on the loops around them. A
   // program that spans processes has other loops for other numbers of replicas.
   bool may_regroup() const { return optimize && processes == nullptr; }
@@ -182,10 +177,15 @@ class FunctionEmitter {
   void if_then(llvm::Value* condition, const std::function<void()>& then);
 
   void copy(const Move& move);
-  // Calls the kernel with these addresses.
-  void call_kernel(std::unique_ptr<Kernel> kernel, const std::vector<llvm::Value*>& buffers);
-  // When profiling, emitted after each thunk: records the time since the previous thunk ended.
-  void note_thunk(runtime::StepProfile profile);
+  // Makes the kernel, and calls it with these addresses.
+  void call_kernel(const KernelRecord& record, const std::vector<llvm::Value*>& buffers);
+  // The same with the addresses that `buffers` emits; returns false, and emits nothing, if there is
+  // no such kernel.
+  bool try_kernel(const KernelRecord& record,
+                  const std::function<std::vector<llvm::Value*>()>& buffers);
+  // When profiling, emitted after each thunk, step `number` of the record: records the time since
+  // the previous thunk ended.
+  void note_thunk(int64_t number);
   // Emitted after an op; before the step loop, after each of its steps and after it: calls RunNotes
   // while a recording is in progress. The calls access no memory of the program, so that its code
   // is optimised as if they were not there.
@@ -208,6 +208,8 @@ class FunctionEmitter {
   static constexpr uint64_t kNotesSteps = 1;
   static constexpr uint64_t kNotesOps = 2;
   static constexpr uint64_t kError = 6;
+  void call_kernel(const KernelRecord& record, std::unique_ptr<Kernel> kernel,
+                   const std::vector<llvm::Value*>& buffers);
   void call_notes(uint64_t field, const std::string& name,
                   const std::vector<llvm::Value*>& arguments);
   FunctionEmitter(ProgramEmitter& program, llvm::Function* function);

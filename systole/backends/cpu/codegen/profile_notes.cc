@@ -111,6 +111,13 @@ std::string thunk_expression(const Instruction& x) {
   return name;
 }
 
+namespace {
+
+std::string thunk_name(const Instruction& x) {
+  const std::string source = x.metadata().to_string();
+  return source.empty() ? thunk_expression(x) : thunk_expression(x) + ", " + source;
+}
+
 tracing::Op op_of(const Instruction& x, size_t number, bool interpreted) {
   const bool around = has_programs(x);  // around other ops, which count their own
   const hlo::Cost cost = around ? hlo::Cost() : hlo::cost_of(x);
@@ -126,6 +133,28 @@ tracing::Op op_of(const Instruction& x, size_t number, bool interpreted) {
   for (const TensorType& type : x.results()) op.shapes.push_back(type.to_string());
   if (!around) add_products(x, op);
   return op;
+}
+
+}  // namespace
+
+std::vector<tracing::Op> ops_of(const ProgramRecord& record) {
+  std::vector<tracing::Op> ops;
+  for (const StepRecord& step : record.steps) {
+    if (is_op(*step.x)) ops.push_back(op_of(*step.x, ops.size(), step.interpreted));
+  }
+  return ops;
+}
+
+std::vector<runtime::StepProfile> step_profiles_of(const ProgramRecord& record) {
+  std::vector<runtime::StepProfile> profiles;
+  for (const auto& [x, interpreted] : record.steps) {
+    const hlo::Cost cost = has_programs(*x) ? hlo::Cost() : hlo::cost_of(*x);
+    profiles.push_back({.step = thunk_name(*x),
+                        .interpreted = interpreted,
+                        .flops = cost.flops,
+                        .bytes = cost.bytes()});
+  }
+  return profiles;
 }
 
 std::vector<tracing::Allocation> allocations_of(const hlo::Module& module,

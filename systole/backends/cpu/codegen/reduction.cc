@@ -8,7 +8,11 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kUnrolled = 8;         // combines that are written out rather than looped over
+constexpr int64_t kUnrolled = 8;  // combines that are written out rather than looped over
+constexpr int64_t kCombined = 4;  // combines for one load and store of an accumulator
+// Cost of a combine beside which the load and store of its accumulator do not count.
+constexpr double kCostly = 16;
+constexpr double kFewElements = 4096;    // no code of a few more instructions is worth compiling
 constexpr int64_t kAccumulators = 1024;  // that stay in the first-level cache
 constexpr int64_t kUsefulLoop = 16;      // iterations that are worth vectorising
 constexpr int64_t kSegments = 16;        // accumulated side by side
@@ -171,13 +175,20 @@ class ReductionEmitter {
     });
   }
 
+  int64_t combines_together() const {
+    const double elements =
+        static_cast<double>(iterations(kept_) * iterations(reduced_) * row_->size);
+    if (r_.cost >= kCostly || elements < kFewElements) return 1;
+    return std::min(reduced_.back().size, kCombined);
+  }
+
   // All accumulators of the block take a reduced element, then all the next one. Several elements
   // in one pass save loads and stores of the accumulators.
   void row_passes(Elements& e, llvm::Value* begin, llvm::Value* count,
                   const std::function<Values(llvm::Value*)>& load,
                   const std::function<void(llvm::Value*, const Values&)>& store) const {
     const Loop& inner = reduced_.back();
-    const int64_t together = std::min<int64_t>(inner.size, 4);
+    const int64_t together = combines_together();
     const auto pass = [&](llvm::Value* first, int64_t number) {
       along_row(e, begin, count, [&](llvm::Value* i) {
         Values values = load(i);
@@ -192,7 +203,7 @@ class ReductionEmitter {
     around_last_loop(e, [&](llvm::Value* first, llvm::Value* end) {
       llvm::Value* rest =
           emit_strides(e.f, first, end, together, [&](llvm::Value* i) { pass(i, together); });
-      emit_strides(e.f, rest, end, 1, [&](llvm::Value* i) { pass(i, 1); });
+      if (together > 1) emit_strides(e.f, rest, end, 1, [&](llvm::Value* i) { pass(i, 1); });
     });
   }
 

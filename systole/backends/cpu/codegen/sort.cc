@@ -1,6 +1,7 @@
 #include "systole/backends/cpu/kernels/sort.h"
 
 #include "systole/backends/cpu/analysis/sort_order.h"
+#include "systole/backends/cpu/codegen/kernel_problems.h"
 #include "systole/backends/cpu/codegen/thunks.h"
 
 namespace systole::cpu {
@@ -10,26 +11,6 @@ using hlo::Opcode;
 using hlo::Value;
 
 namespace {
-
-constexpr double kParallelElements = 4096;
-
-SortProblem problem_of(const Instruction& x, int num_threads) {
-  const Shape& shape = x.shape();
-  const int axis = normalize_axis("sort", x.attrs<hlo::SortAttrs>().dimension, shape.rank());
-  SortProblem p;
-  for (int d = 0; d < shape.rank(); ++d) {
-    (d < axis ? p.outer : d > axis ? p.inner : p.length) *= shape[d];
-  }
-  p.wanted = sorted_elements_read(x);
-  p.parts = static_cast<double>(shape.num_elements()) < kParallelElements ? 1 : num_threads;
-  for (const TensorType& type : x.results()) p.sizes.push_back(size_of(type.dtype));
-  if (const auto order = match_sort_order(x)) {
-    p.keys = SortKeys{order->key.dtype(), order->total, order->descending};
-    if (order->key.def->is(Opcode::parameter))
-      p.keys->operand = static_cast<int>(order->key.def->attrs<hlo::ParameterAttrs>().index / 2);
-  }
-  return p;
-}
 
 // A function that the kernel calls: its words, and the elements of the sort's operands.
 class SortCode {
@@ -134,12 +115,12 @@ llvm::Function* emit_merge(ProgramEmitter& program, const Instruction& x) {
 }  // namespace
 
 int64_t sort_scratch_bytes(const Instruction& x, int num_threads) {
-  return x.shape().num_elements() == 0 ? 0 : problem_of(x, num_threads).scratch_bytes();
+  return x.shape().num_elements() == 0 ? 0 : sort_problem(x, num_threads).scratch_bytes();
 }
 
 void emit_sort(FunctionEmitter& f, const Instruction& x) {
   if (x.shape().num_elements() == 0) return;
-  SortProblem problem = problem_of(x, f.program.num_threads);
+  const SortProblem problem = sort_problem(x, f.program.num_threads);
   llvm::Value* function = llvm::ConstantPointerNull::get(f.b.getPtrTy());
   if (!problem.keys) {
     function = emit_merge(f.program, x);
@@ -150,7 +131,7 @@ void emit_sort(FunctionEmitter& f, const Instruction& x) {
                                        f.address(f.program.buffers.scratch(x))};
   for (const Value& operand : x.operands()) buffers.push_back(f.address(f.slice(operand)));
   for (const Slice& result : f.result_slices(x)) buffers.push_back(f.address(result));
-  f.call_kernel(make_sort_kernel(std::move(problem)), buffers);
+  f.call_kernel({KernelKind::sort, &x}, buffers);
 }
 
 }  // namespace systole::cpu

@@ -4,15 +4,15 @@
 #include <array>
 #include <span>
 
+#include "systole/backends/cpu/analysis/attention_fusion.h"
+#include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/row_access.h"
 #include "systole/backends/cpu/codegen/outlined_thunks.h"
 #include "systole/backends/cpu/codegen/profile_notes.h"
 #include "systole/backends/cpu/kernels/lapack.h"
 #include "systole/backends/cpu/kernels/processes.h"
-#include "systole/hlo/semantics/cost.h"
 #include "systole/hlo/semantics/op_semantics.h"
 #include "systole/runtime/ffi/ffi_call.h"
-#include "systole/tracing/recording.h"
 
 namespace systole::cpu {
 namespace {
@@ -23,6 +23,10 @@ using hlo::Value;
 
 // The time to compile a function grows faster than the function does.
 constexpr size_t kCallsAFunction = 64;
+
+// A thunk of so many elements, or instructions, takes a hundred times as long as its call.
+constexpr int64_t kWorthACall = 4096;
+constexpr int kManyInstructions = 64;
 
 // The result aliases its operand: it needs no code.
 void emit_nothing(FunctionEmitter&, const Instruction&) {}
@@ -81,16 +85,23 @@ bool all_element_code(const hlo::Computation& region) {
   });
 }
 
-std::string thunk_name(const Instruction& x) {
-  const std::string source = x.metadata().to_string();
-  return source.empty() ? thunk_expression(x) : thunk_expression(x) + ", " + source;
-}
-
 ThunkCode code_of(const Instruction& x) {
   if (has_native_code(x)) return native_code(x);
   // Some values depend on more than the operands, such as those of other replicas.
   if (hlo::semantics_of(x.opcode()).evaluate == nullptr) throw_cannot_lower(x);
   return emit_reference;
+}
+
+// Whether the thunk is a function of its own in a small program, too: threads compile functions
+// side by side, and make one of those that are alike.
+bool is_worth_a_call(const Instruction& x, ThunkCode code) {
+  const bool loops = code == emit_element_loop || code == emit_fusion || code == emit_reduce ||
+                     code == emit_reduce_window || code == emit_select_and_scatter;
+  if (!loops || is_product_fusion(x) || is_attention_fusion(x)) return false;
+  if (x.is(Opcode::fusion) && x.region().num_instructions() >= kManyInstructions) return true;
+  const auto is_long = [](const TensorType& t) { return t.shape.num_elements() >= kWorthACall; };
+  return std::ranges::any_of(x.results(), is_long) ||
+         std::ranges::any_of(x.operands(), is_long, &Value::type);
 }
 
 // With `outline`, emits each thunk as a call of a function.
@@ -99,24 +110,17 @@ void emit_noted_thunks(FunctionEmitter& f, std::span<Instruction* const> thunks,
     const ThunkCode code = code_of(*x);
     if (code == emit_nothing) continue;
     if (f.program.optimize && is_overwritten_unread(*x)) continue;
-    if (outline) {
+    if (outline || (f.program.optimize && is_worth_a_call(*x, code))) {
       emit_outlined(f, *x, code);
     } else {
       code(f, *x);
     }
-    if (code == emit_reference) ++f.program.interpreted_thunks;
+    const auto number = std::ssize(f.program.record.steps);
+    f.program.record.steps.push_back({x, code == emit_reference});
     // A program that is not optimised is one function, which would take long to compile with as
     // many calls.
-    if (f.program.optimize && !is_step_loop(*x)) {
-      f.note_op(static_cast<int64_t>(f.program.ops.size()));
-      f.program.ops.push_back(op_of(*x, f.program.ops.size(), code == emit_reference));
-    }
-    if (!f.program.profile) continue;
-    const hlo::Cost cost = has_programs(*x) ? hlo::Cost() : hlo::cost_of(*x);
-    f.note_thunk({.step = thunk_name(*x),
-                  .interpreted = code == emit_reference,
-                  .flops = cost.flops,
-                  .bytes = cost.bytes()});
+    if (f.program.optimize && is_op(*x)) f.note_op(f.program.num_ops++);
+    if (f.program.profile) f.note_thunk(number);
   }
 }
 

@@ -24,8 +24,9 @@ int64_t row_fusion_scratch_bytes(const hlo::Instruction& instruction);  // row_f
 // The entries of the table; each is defined in the file of its name.
 void emit_element_loop(FunctionEmitter& f, const hlo::Instruction& x);  // element_loop.cc
 void emit_fusion(FunctionEmitter& f, const hlo::Instruction& x);
-void emit_row_fusion(FunctionEmitter& f, const hlo::Instruction& x);      // row_fusion.cc
-void emit_product_fusion(FunctionEmitter& f, const hlo::Instruction& x);  // product_fusion.cc
+void emit_row_fusion(FunctionEmitter& f, const hlo::Instruction& x);        // row_fusion.cc
+void emit_product_fusion(FunctionEmitter& f, const hlo::Instruction& x);    // product_fusion.cc
+void emit_attention_fusion(FunctionEmitter& f, const hlo::Instruction& x);  // attention_fusion.cc
 void emit_reduce(FunctionEmitter& f,
                  const hlo::Instruction& x);  // reduce.cc; also a fusion that ends in some
 void emit_dot(FunctionEmitter& f, const hlo::Instruction& x);          // dot.cc

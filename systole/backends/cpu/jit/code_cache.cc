@@ -15,7 +15,7 @@
 namespace systole::cpu {
 namespace {
 
-constexpr std::string_view kMagic = "systole code 3\n";
+constexpr std::string_view kMagic = "systole code 4\n";
 constexpr size_t kDigestBytes = 32;
 // Eviction lists the folder once for about this share of the limit written.
 constexpr int64_t kEvictionsPerLimit = 64;

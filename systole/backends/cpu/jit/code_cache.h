@@ -3,11 +3,12 @@
 // The folder holds one file for each program (io/file_systems/cache_folder.h), named after a key
 // that covers everything the code depends on:
 //   file   = magic digest code
-//   magic  = "systole code 3\n"
+//   magic  = "systole code 4\n"
 //   digest = SHA-256 of the code, 32 bytes
-//   code   = (length object)*, up to the end
-//   length = of the object in bytes, 8 bytes, little-endian
-//   object = an object file of this machine
+//   code   = (length part)*, up to the end
+//   length = of the part in bytes, 8 bytes, little-endian
+//   part   = first what the program needs besides (codegen/program_record.h), then object files of
+//            this machine
 #pragma once
 
 #include <atomic>

@@ -1,14 +1,19 @@
 #include "systole/backends/cpu/jit/code_cache.h"
 
 #include <gtest/gtest.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/SHA256.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <map>
 
 #include "systole/backends/cpu/cpu_backend.h"
+#include "systole/backends/cpu/jit/parts.h"
 #include "systole/backends/cpu/testing/compare.h"
 #include "systole/backends/cpu/testing/programs.h"
 #include "systole/base/log.h"
@@ -18,6 +23,7 @@
 #include "systole/io/file_systems/memory_file_system.h"
 #include "systole/io/local/local_file_system.h"
 #include "systole/stablehlo/text/text.h"
+#include "systole/tracing/recorder.h"
 
 namespace systole::cpu {
 namespace {
@@ -103,6 +109,10 @@ class CodeCacheOnDisk : public ::testing::Test {
   }
   std::vector<std::string> files() { return local_file_system().list(folder_); }
 
+  // One that knows no code but that on disk.
+  runtime::Client& new_client() { return *clients_.emplace_back(make_client()); }
+
+  std::vector<std::unique_ptr<runtime::Client>> clients_;
   const systole::testing::TempFolder temporary_;
   const std::string& folder_ = temporary_.path();
 };
@@ -117,6 +127,107 @@ TEST_F(CodeCacheOnDisk, SparesTheNextClientTheWork) {
   EXPECT_TRUE(read->stats().code_cached);
   EXPECT_EQ(read->stats().code_bytes, made->stats().code_bytes);
   EXPECT_EQ(files().size(), 1);
+}
+
+// How often each part of compilation ran in `run`.
+std::map<std::string, int> parts_of(const std::function<void()>& run) {
+  EXPECT_TRUE(tracing::start({.workers = false}));
+  run();
+  std::map<std::string, int> parts;
+  for (const tracing::ThreadEvents& thread : tracing::stop().threads) {
+    for (const tracing::Event& event : thread.events) ++parts[event.name];
+  }
+  return parts;
+}
+
+// Kernels of every kind that has data of its own, loops, and a program inside of a loop.
+constexpr const char* kManyKernels = R"(
+func.func @main(%x: tensor<96x128xf32>, %w: tensor<128x64xf32>, %b: tensor<64xf32>) -> (tensor<96x64xf32>, tensor<64x96xf32>, tensor<96x128xf32>, tensor<33xcomplex<f32>>, tensor<i32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<96x128xf32>, tensor<128x64xf32>) -> tensor<96x64xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<96x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<96x64xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<96x64xf32>) -> tensor<64x96xf32>
+  %4 = "stablehlo.sort"(%x) ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %less = stablehlo.compare LT, %l, %r, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) {dimension = 1 : i64, is_stable = true} : (tensor<96x128xf32>) -> tensor<96x128xf32>
+  %5 = stablehlo.fft %b, type = RFFT, length = [64] : (tensor<64xf32>) -> tensor<33xcomplex<f32>>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %6 = stablehlo.while(%i = %zero) : tensor<i32>
+   cond {
+    %end = stablehlo.constant dense<7> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next : tensor<i32>
+  }
+  return %2, %3, %4, %5, %6 : tensor<96x64xf32>, tensor<64x96xf32>, tensor<96x128xf32>, tensor<33xcomplex<f32>>, tensor<i32>
+})";
+
+TEST_F(CodeCacheOnDisk, SparesTheNextClientTheCodeGenerator) {
+  for (const char* text : {kManyKernels, ""}) {
+    const auto module = *text == '\0' ? testing::training_step({}) : hlo::parse(text);
+    const auto compile_module = [&] {
+      return new_client().compile(
+          *module, {.program = {.profile = true}, .num_threads = 1, .cache_folder = folder_});
+    };
+    std::unique_ptr<runtime::Executable> made;
+    const auto cold = parts_of([&] { made = compile_module(); });
+    EXPECT_EQ(cold.at("emit code"), 1);
+    EXPECT_EQ(cold.at("make machine code"), 1);
+    std::unique_ptr<runtime::Executable> read;
+    const auto warm = parts_of([&] { read = compile_module(); });
+    EXPECT_FALSE(warm.contains("emit code"));
+    EXPECT_FALSE(warm.contains("make machine code"));
+    EXPECT_EQ(warm.at("link code"), 1);
+
+    EXPECT_TRUE(read->stats().code_cached);
+    RandomStream random(5);
+    std::vector<Tensor> arguments;
+    for (const TensorType& type : made->parameter_types())
+      arguments.push_back(testing::random_tensor(random, type, 0, 1));
+    std::vector<runtime::StepProfile> steps[2];
+    const auto expected = runtime::run(*made, arguments, {.profile = &steps[0]});
+    const auto found = runtime::run(*read, arguments, {.profile = &steps[1]});
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(found[i].identical(expected[i])) << i;
+    ASSERT_EQ(steps[1].size(), steps[0].size());
+    for (size_t i = 0; i < steps[0].size(); ++i) {
+      EXPECT_EQ(steps[1][i].step, steps[0][i].step);
+      EXPECT_EQ(steps[1][i].runs, steps[0][i].runs);
+    }
+  }
+}
+
+// The names of nodes and of the program are no part of its code.
+TEST_F(CodeCacheOnDisk, KnowsARenamedProgram) {
+  const auto module = hlo::parse(kManyKernels);
+  const runtime::CompileOptions options{.num_threads = 1, .cache_folder = folder_};
+  make_client()->compile(*module, options);
+  const auto renamed = hlo::parse("module @other {" + std::string(kManyKernels) + "}");
+  EXPECT_TRUE(make_client()->compile(*renamed, options)->stats().code_cached);
+}
+
+TEST_F(CodeCacheOnDisk, KeepsProgramsApart) {
+  const auto compile_text = [&](const std::string& text, const runtime::CompileOptions& more) {
+    runtime::CompileOptions options = more;
+    options.cache_folder = folder_;
+    return make_client()->compile(*hlo::parse(text), options)->stats().code_cached;
+  };
+  const std::string text = kManyKernels;
+  EXPECT_FALSE(compile_text(text, {.num_threads = 1}));
+  std::string other = text;
+  other.replace(other.find("dense<7>"), 8, "dense<8>");
+  EXPECT_FALSE(compile_text(other, {.num_threads = 1})) << "another constant";
+  EXPECT_FALSE(compile_text(text, {.num_threads = 2})) << "other threads";
+  EXPECT_FALSE(compile_text(text, {.program = {.profile = true}, .num_threads = 1}));
+  std::string in_place = text;
+  in_place.replace(in_place.find("%x: tensor<96x128xf32>"), 22,
+                   "%x: tensor<96x128xf32> {tf.aliasing_output = 2 : i32}");
+  EXPECT_FALSE(compile_text(in_place, {.num_threads = 1})) << "a result in place";
+  EXPECT_TRUE(compile_text(text, {.num_threads = 1}));
 }
 
 TEST_F(CodeCacheOnDisk, RunsCodeThatItReads) {
@@ -170,6 +281,49 @@ TEST_F(CodeCacheOnDisk, ReplacesADamagedEntry) {
   EXPECT_TRUE(std::ranges::any_of(log.messages(), [&](const std::string& line) {
     return line.starts_with("warning: " + path + ": compiled code, got 100 damaged bytes");
   }));
+}
+
+// A file whose digest is right was written by this user, but perhaps by a faulty program.
+TEST_F(CodeCacheOnDisk, ReplacesAnEntryThatIsOfNoUse) {
+  const auto module = hlo::parse(kManyKernels);
+  const auto compile_module = [&] {
+    return new_client().compile(*module, {.num_threads = 1, .cache_folder = folder_});
+  };
+  compile_module();
+  ASSERT_EQ(files().size(), 1);
+  const std::string path = join_path(folder_, files()[0]);
+  const std::string whole = read_file(local_file_system(), path);
+  constexpr size_t kHeader = 15 + 32;  // magic and digest
+  const std::string code = whole.substr(kHeader);
+  const std::vector<std::string_view> parts = split_objects(code);
+  ASSERT_EQ(parts.size(), 2);
+  const std::string record(parts[0]);
+  const std::string object(parts[1]);
+  std::vector<std::vector<std::string>> entries = {
+      {}, {"", object}, {record}, {record, ""}, {record, "not an object"}, {object, record}};
+  for (size_t word = 0; word < record.size() / 8; ++word) {
+    entries.push_back({record, object});
+    entries.back()[0].replace(8 * word, 8, std::string(8, '\x7f'));
+  }
+  entries.push_back({record.substr(0, record.size() - 8), object});
+  entries.push_back({record + std::string(8, '\0'), object});
+  const auto write = [&](const std::string& bytes) {
+    const auto digest =
+        llvm::SHA256::hash({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    write_file_atomically(private_file_system(), path,
+                          whole.substr(0, 15) + std::string(digest.begin(), digest.end()) + bytes);
+  };
+  int used = 0;
+  for (const std::vector<std::string>& entry : entries) {
+    write(join_objects(entry));
+    if (compile_module()->stats().code_cached) {
+      ++used;
+    } else {
+      EXPECT_EQ(read_file(local_file_system(), path).substr(kHeader), code);
+    }
+  }
+  // That there is a loop of steps, that a step was interpreted, and arguments that kernels ignore.
+  EXPECT_LT(used, static_cast<int>(entries.size()) / 2);
 }
 
 TEST_F(CodeCacheOnDisk, RunsNoCodeFromAFolderThatOthersCanWrite) {
@@ -239,6 +393,25 @@ TEST_F(CodeCacheOnDisk, TakesNoOtherKindOfFileForAnEntry) {
     EXPECT_EQ(read_file(local_file_system(), victim), "outside");
     EXPECT_EQ(local_file_system().list(outside.path()).size(), 1U);
   }
+}
+
+// This program again: the second process emits no code.
+TEST_F(CodeCacheOnDisk, SparesTheNextProcessTheCodeGenerator) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto lines_with = [&](const char* wanted) {
+    const std::string command = fmt::format(
+        "SYSTOLE_LOG=debug SYSTOLE_CACHE_DIR='{}' '{}' --gtest_filter='ControlFlow.*' 2>&1 | grep "
+        "'cpu: code .* bytes {}' | wc -l",
+        folder_, self, wanted);
+    std::FILE* const process = popen(command.c_str(), "r");
+    int lines = -1;
+    EXPECT_EQ(std::fscanf(process, "%d", &lines), 1);
+    EXPECT_EQ(pclose(process), 0);
+    return lines;
+  };
+  EXPECT_GT(lines_with("made"), 0);
+  EXPECT_EQ(lines_with("made"), 0);
+  EXPECT_GT(lines_with("from"), 0);
 }
 
 // This program again, several times at once and over one folder: each run checks its results.

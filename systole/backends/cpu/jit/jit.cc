@@ -6,6 +6,7 @@
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ObjectFileInterface.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -15,9 +16,11 @@
 
 #include <atomic>
 #include <map>
+#include <span>
 
 #include "systole/backends/cpu/jit/code_cache.h"
 #include "systole/backends/cpu/jit/generator_digest.h"
+#include "systole/backends/cpu/jit/idle_memory.h"
 #include "systole/backends/cpu/jit/optimize.h"
 #include "systole/backends/cpu/jit/own_library.h"
 #include "systole/backends/cpu/jit/parts.h"
@@ -33,6 +36,7 @@ namespace {
 namespace orc = llvm::orc;
 
 constexpr int64_t kMinStreamed = int64_t{8} << 20;
+constexpr size_t kShownKey = 12;  // digits of a key in logs
 constexpr int kPartsAThread = 2;  // of code, so that a thread that is done early finds more to do
 
 template <class T>
@@ -78,6 +82,17 @@ void make_errors_exceptions() {
       [](void*, const char* reason, bool) { throw internal_error("LLVM: {}", reason); });
 }
 
+// Leaves two passes of the code generator out that take a third of its time: one gives each array
+// of a loop a pointer of its own, where processors add an index for nothing; the other orders
+// instructions that processors take in the order that suits them.
+class ChosenPasses : public llvm::OptPassGate {
+ public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
+    return pass != "Loop Strength Reduction" && pass != "Post RA top-down list latency scheduler";
+  }
+};
+
 // Defines functions of this library and of those that it depends on when code asks for them.
 class OwnSymbols : public orc::DefinitionGenerator {
  public:
@@ -98,17 +113,19 @@ class OwnSymbols : public orc::DefinitionGenerator {
 class Code : public CompiledCode {
  public:
   // Removes the library from the JIT when it is destroyed.
-  Code(orc::LLJIT& jit, orc::JITDylib& library, int64_t bytes)
-      : jit_(jit), library_(library), bytes_(bytes) {}
+  Code(orc::LLJIT& jit, orc::JITDylib& library, std::string record, int64_t bytes)
+      : jit_(jit), library_(library), record_(std::move(record)), bytes_(bytes) {}
   void set_main(MainFunction main) { main_ = main; }
   ~Code() override { llvm::consumeError(jit_.getExecutionSession().removeJITDylib(library_)); }
   MainFunction main() const override { return main_; }
+  const std::string& record() const override { return record_; }
   int64_t code_bytes() const override { return bytes_; }
 
  private:
   orc::LLJIT& jit_;
   orc::JITDylib& library_;
   MainFunction main_ = nullptr;
+  std::string record_;
   int64_t bytes_;
 };
 
@@ -136,19 +153,48 @@ class OrcJit : public Jit {
     runtime_ = &unwrap(jit_->createJITDylib("systole.runtime"));
     check(runtime_->define(orc::absoluteSymbols(std::move(symbols))));
     runtime_->addGenerator(std::make_unique<OwnSymbols>());
+    release_compile_memory();  // what loading the library took
   }
 
   const HostTarget& target() const override { return target_; }
 
-  JitResult compile(const std::function<void(llvm::Module&)>& fill,
+  std::optional<JitResult> find(std::string_view program, const JitOptions& options) override {
+    const std::string key = key_of(program, options);
+    if (auto code = known(key)) return JitResult{std::move(code), CodeOrigin::memory};
+    if (options.cache == nullptr) return std::nullopt;
+    const std::optional<std::string> bytes = options.cache->find(key);
+    if (!bytes) return std::nullopt;
+    try {
+      auto code = keep(key, load(*bytes));
+      log_debug("cpu: code {} of {} bytes from {}", key.substr(0, kShownKey), bytes->size(),
+                options.cache->folder());
+      return JitResult{std::move(code), CodeOrigin::disk};
+    } catch (const Error& error) {
+      log_warning("{}: code {}: {}; it is compiled again", options.cache->folder(),
+                  key.substr(0, kShownKey), error.message());
+    }
+    return std::nullopt;
+  }
+
+  JitResult compile(std::string_view program, const std::function<std::string(llvm::Module&)>& emit,
                     const JitOptions& options) override {
+    JitResult result = compile_module(program, emit, options);
+    if (after_compiling_.is_due()) release_compile_memory();
+    return result;
+  }
+
+ private:
+  JitResult compile_module(std::string_view program,
+                           const std::function<std::string(llvm::Module&)>& emit,
+                           const JitOptions& options) {
     llvm::LLVMContext context;
     llvm::Module module("program", context);
     module.setDataLayout(jit_->getDataLayout());
     module.setTargetTriple(jit_->getTargetTriple().str());
+    std::vector<std::string> parts;
     {
       const tracing::Span span("emit code", tracing::Kind::compile);
-      fill(module);
+      parts.push_back(emit(module));
     }
     set_function_attributes(module, target_);
     if (options.optimize) {
@@ -161,38 +207,38 @@ class OrcJit : public Jit {
     llvm::raw_string_ostream stream(message);
     if (llvm::verifyModule(module, &stream)) throw internal_error("LLVM: {}", message);
 #endif
-    const std::string bitcode = bitcode_of(module);
-    const std::string key = key_of(bitcode, options);
-    if (auto code = known(key)) return {std::move(code), CodeOrigin::memory};
-    CodeCache* const cache = options.cache;
-    std::optional<std::string> objects = cache == nullptr ? std::nullopt : cache->find(key);
-    const CodeOrigin origin = objects ? CodeOrigin::disk : CodeOrigin::made;
-    if (!objects) {
+    {
       const tracing::Span span("make machine code", tracing::Kind::compile);
-      objects = join_objects(make_objects(module, bitcode, options));
-      if (cache != nullptr) cache->store(key, *objects);
+      for (std::string& object : make_objects(module, options)) parts.push_back(std::move(object));
     }
-    log_debug("cpu: code {} of {} bytes {}", key.substr(0, 12), objects->size(),
-              origin == CodeOrigin::disk ? "from " + cache->folder() : "made");
-    std::shared_ptr<const CompiledCode> code = load(*objects);
-    const MutexLock lock(mutex_);
-    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
-    known_[key] = code;
-    return {std::move(code), origin};
+    const std::string bytes = join_objects(parts);
+    const std::string key = key_of(program, options);
+    log_debug("cpu: code {} of {} bytes made", key.substr(0, kShownKey), bytes.size());
+    std::shared_ptr<const CompiledCode> code = load(bytes);
+    if (options.cache != nullptr) options.cache->store(key, bytes);
+    return {keep(key, std::move(code)), CodeOrigin::made};
   }
 
- private:
-  std::string key_of(const std::string& bitcode, const JitOptions& options) const {
+  std::string key_of(std::string_view program, const JitOptions& options) const {
     unsigned major = 0;
     unsigned minor = 0;
     unsigned patch = 0;
     LLVMGetVersion(&major, &minor, &patch);  // of the library, not of its headers
-    return digest_of(fmt::format("systole {} llvm {}.{}.{} {} {} {} optimize={} "
-                                 "runs_once={}\n",
-                                 generator_digest(), major, minor, patch,
-                                 jit_->getTargetTriple().str(), target_.cpu, target_.features,
-                                 options.optimize, options.runs_once) +
-                     bitcode);
+    std::string all = fmt::format(
+        "systole {} llvm {}.{}.{} {} {} {} streamed={} optimize={} runs_once={}\n",
+        generator_digest(), major, minor, patch, jit_->getTargetTriple().str(), target_.cpu,
+        target_.features, target_.streamed_bytes, options.optimize, options.runs_once);
+    all += program;
+    return digest_of(all);
+  }
+
+  // Also when another thread made the same code.
+  std::shared_ptr<const CompiledCode> keep(const std::string& key,
+                                           std::shared_ptr<const CompiledCode> code) {
+    const MutexLock lock(mutex_);
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    known_[key] = code;
+    return code;
   }
 
   std::shared_ptr<const CompiledCode> known(const std::string& key) {
@@ -202,6 +248,8 @@ class OrcJit : public Jit {
   }
 
   std::string make_object(llvm::Module& module, const JitOptions& options) {
+    static ChosenPasses passes;
+    module.getContext().setOptPassGate(passes);
     auto builder = machine_builder_;
     if (options.runs_once) builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
     const auto machine = unwrap(builder.createTargetMachine());
@@ -209,17 +257,19 @@ class OrcJit : public Jit {
       const tracing::Span span("optimise code", tracing::Kind::compile);
       optimize_module(module, *machine, options.optimize);
     }
+    // Passes and the code generator are different code.
+    if (after_passes_.is_due()) release_compiler_code();
     const tracing::Span span("write machine code", tracing::Kind::compile);
     const auto buffer = unwrap(orc::SimpleCompiler(*machine)(module));
     return buffer->getBuffer().str();
   }
 
   // One for each part.
-  std::vector<std::string> make_objects(llvm::Module& module, const std::string& bitcode,
-                                        const JitOptions& options) {
+  std::vector<std::string> make_objects(llvm::Module& module, const JitOptions& options) {
     const int threads = options.pool == nullptr ? 1 : options.pool->num_threads();
     const std::vector<Part> parts = plan_parts(module, threads == 1 ? 1 : threads * kPartsAThread);
     if (parts.size() == 1) return {make_object(module, options)};
+    const std::string bitcode = bitcode_of(module);
     std::vector<std::string> objects(parts.size());
     options.pool->parallel_for(
         static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
@@ -232,14 +282,18 @@ class OrcJit : public Jit {
     return objects;
   }
 
-  std::unique_ptr<CompiledCode> load(const std::string& objects) {
+  // `bytes` are those of an entry of the cache (code_cache.h).
+  std::unique_ptr<CompiledCode> load(std::string_view bytes) {
+    const std::vector<std::string_view> parts = split_objects(bytes);
+    if (parts.empty()) throw internal_error("cpu: compiled code, got no record of the program");
     auto& library = unwrap(jit_->createJITDylib("program." + std::to_string(next_++)));
-    auto code = std::make_unique<Code>(*jit_, library, static_cast<int64_t>(objects.size()));
+    const auto size = static_cast<int64_t>(bytes.size() - parts[0].size());
+    auto code = std::make_unique<Code>(*jit_, library, std::string(parts[0]), size);
     library.addToLinkOrder(*runtime_);
     const tracing::Span span("link code", tracing::Kind::compile);
     orc::ExecutionSession& session = jit_->getExecutionSession();
     orc::SymbolLookupSet all;
-    for (const std::string_view object : split_objects(objects)) {
+    for (const std::string_view object : std::span(parts).subspan(1)) {
       auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object);
       const auto interface = unwrap(orc::getObjectFileInterface(session, *buffer));
       for (const auto& [name, flags] : interface.SymbolFlags) all.add(name);
@@ -247,7 +301,9 @@ class OrcJit : public Jit {
     }
     // Code of a part can be ready although another part, which it calls, failed.
     const auto symbols = unwrap(session.lookup(orc::makeJITDylibSearchOrder(&library), all));
-    code->set_main(symbols.at(jit_->mangleAndIntern("main")).getAddress().toPtr<MainFunction>());
+    const auto main = symbols.find(jit_->mangleAndIntern("main"));
+    if (main == symbols.end()) throw internal_error("cpu: compiled code, got no main function");
+    code->set_main(main->second.getAddress().toPtr<MainFunction>());
     return code;
   }
 
@@ -256,6 +312,8 @@ class OrcJit : public Jit {
   std::unique_ptr<orc::LLJIT> jit_;
   orc::JITDylib* runtime_ = nullptr;
   std::atomic<int> next_ = 0;
+  OnceASecond after_passes_;
+  OnceASecond after_compiling_;
   Mutex mutex_;
   std::map<std::string, std::weak_ptr<const CompiledCode>> known_
       SYSTOLE_GUARDED_BY(mutex_);  // by key

@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "systole/backends/cpu/kernels/run_context.h"
 
@@ -38,6 +40,8 @@ class CompiledCode {
  public:
   virtual ~CompiledCode() = default;
   virtual MainFunction main() const = 0;
+  // What `emit` returned when the code was made (Jit::compile).
+  virtual const std::string& record() const = 0;
   virtual int64_t code_bytes() const = 0;  // size of the object files
 };
 
@@ -54,11 +58,18 @@ class Jit {
   static std::unique_ptr<Jit> create();
 
   virtual const HostTarget& target() const = 0;
-  // Calls `fill` to build a module (whose only external function is "main"), optimises and compiles
-  // it. Code is identified by a key of the module's bitcode, the first two options, LLVM's version,
-  // the code generator's sources, the CPU and its features. Code that is in use, or in the cache,
-  // is not compiled again. Errors: INTERNAL with LLVM's message; exceptions of `fill`.
-  virtual JitResult compile(const std::function<void(llvm::Module&)>& fill,
+  // Code is identified by a key of `program`, the first two options, LLVM's version, the sources
+  // that code depends on, the CPU and its features. `program` says everything else that the code
+  // depends on.
+
+  // Returns the program's code if it is in use or in the cache, else nullopt. Code in the
+  // cache that cannot be linked counts as absent, with a warning.
+  virtual std::optional<JitResult> find(std::string_view program, const JitOptions& options) = 0;
+  // Calls `emit` to build a module (whose only external function is "main"), optimises and compiles
+  // it, and replaces the program's code in the cache. `emit` returns a record of what else was
+  // made, which is kept with the code. Errors: INTERNAL with LLVM's message; exceptions of `emit`.
+  virtual JitResult compile(std::string_view program,
+                            const std::function<std::string(llvm::Module&)>& emit,
                             const JitOptions& options) = 0;
 };
 

@@ -33,8 +33,9 @@ llvm::Function* add_long_function(llvm::Module& module, const std::string& name,
   return f;
 }
 
-// main stores the sum of the functions f0, f1... in its first result. f1 calls `callee`.
-void fill_module(llvm::Module& module, const char* callee) {
+// main stores the sum of the functions f0, f1... in its first result. f1 calls `callee`. Returns a
+// record.
+std::string fill_module(llvm::Module& module, const char* callee) {
   llvm::LLVMContext& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(c),
@@ -50,6 +51,7 @@ void fill_module(llvm::Module& module, const char* callee) {
   for (llvm::Function* f : functions) sum = b.CreateAdd(sum, b.CreateCall(f, {b.getInt64(1)}));
   b.CreateStore(sum, b.CreateLoad(pointer, main->getArg(1)));
   b.CreateRetVoid();
+  return "a record";
 }
 
 int64_t run_main(const CompiledCode& code) {
@@ -70,13 +72,14 @@ TEST(Jit, RefusesCodeWithAMissingFunction) {
   for (int i = 0; i < 3; ++i) {
     for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
       const std::string error = systole::testing::error_of([&] {
-        jit->compile([](llvm::Module& module) { fill_module(module, "no_such_function"); },
-                     options(threads));
+        jit->compile(
+            "bad", [](llvm::Module& module) { return fill_module(module, "no_such_function"); },
+            options(threads));
       });
       EXPECT_THAT(error, HasSubstr("INTERNAL: LLVM"));
     }
-    const auto good =
-        jit->compile([](llvm::Module& module) { fill_module(module, nullptr); }, options(&pool));
+    const auto good = jit->compile(
+        "good", [](llvm::Module& module) { return fill_module(module, nullptr); }, options(&pool));
     EXPECT_NE(run_main(*good.code), 0);
   }
 }

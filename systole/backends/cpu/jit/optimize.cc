@@ -1,10 +1,10 @@
 #include "systole/backends/cpu/jit/optimize.h"
 
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Passes/StandardInstrumentations.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
@@ -26,21 +26,26 @@ namespace {
 // thread or unroll. (Unrolling what the vectoriser has interleaved doubles the code and made no
 // program of bench/peers faster.)
 constexpr std::string_view kPasses =
-    "function("
     // Accumulators become registers, addresses and what else is computed twice one value.
     "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm),"
-    // Windows and other loops of a few turns are written out; their arrays become registers, too.
+    "loop-mssa(licm)";
+// Windows and other loops of a few turns are written out; their arrays become registers, too.
+constexpr std::string_view kPassesToWriteOut =
     "loop(indvars,loop-deletion,loop-unroll-full),"
-    "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
+constexpr std::string_view kVectorPasses =
     "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"
     "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>,"
     // The vectoriser leaves checks and constants in loops.
-    "loop-mssa(licm),instsimplify,simplifycfg)";
+    "loop-mssa(licm),instsimplify,simplifycfg";
 
 // For loops that find places by division, which are not vectorised: neighbours share most of it.
 constexpr std::string_view kPassesWithDivisions =
     "loop-unroll,early-cse,instcombine<no-verify-fixpoint>,simplifycfg";
+
+// A loop that would become more than that is not written out: most of the time to compile small
+// programs would go to loops over a few channels, of which the vectoriser makes as good code.
+constexpr int64_t kMaxWrittenOut = 128;  // instructions
 
 // Copies, such as transposes of reshapes. Loops that compute more gain little.
 constexpr size_t kMaxUnrolled = 32;  // instructions
@@ -53,14 +58,37 @@ bool divides(const llvm::Loop& loop) {
   });
 }
 
+constexpr const char* kKeepLoop = "llvm.loop.unroll.disable";
+
+// Forbids to write out loops that would become long. Returns the instructions of `loop` and of
+// those inside of it when the others are written out, and adds the number of these to `chosen`.
+int64_t choose_loops_to_write_out(llvm::Loop& loop, llvm::ScalarEvolution& numbers, int& chosen) {
+  int64_t size = 0;
+  for (const llvm::BasicBlock* block : loop.blocks()) size += static_cast<int64_t>(block->size());
+  for (llvm::Loop* inner : loop.getSubLoops()) {
+    for (const llvm::BasicBlock* block : inner->blocks())
+      size -= static_cast<int64_t>(block->size());
+    size += choose_loops_to_write_out(*inner, numbers, chosen);
+  }
+  const int64_t turns = numbers.getSmallConstantTripCount(&loop);
+  if (turns > 0 && turns * size <= kMaxWrittenOut) {
+    ++chosen;
+    return turns * size;
+  }
+  llvm::addStringMetadataToLoop(&loop, kKeepLoop, 1);
+  return size;
+}
+
 // Forbids to unroll loops without divisions. Returns whether there are others.
 bool choose_loops_to_unroll(const llvm::LoopInfo& loops) {
   bool chosen = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     if (divides(*loop)) {
+      loop->setLoopID(llvm::makePostTransformationMetadata(loop->getHeader()->getContext(),
+                                                           loop->getLoopID(), {kKeepLoop}, {}));
       chosen = true;
     } else {
-      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
+      llvm::addStringMetadataToLoop(loop, kKeepLoop, 1);
     }
   }
   return chosen;
@@ -88,11 +116,7 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  // Leaves functions with the attribute optnone as they are.
-  llvm::PassInstrumentationCallbacks callbacks;
-  llvm::OptNoneInstrumentation untouched(/*DebugLogging=*/false);
-  untouched.registerCallbacks(callbacks);
-  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
+  llvm::PassBuilder builder(&machine);
   // Compiled code calls no function of the C library: LLVM must not recognise functions by name.
   functions.registerPass([&] {
     llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
@@ -108,15 +132,28 @@ void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, bool op
     builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(module, modules);
     return;
   }
-  llvm::ModulePassManager passes;
-  check_parsed(builder.parsePassPipeline(passes, kPasses));
-  passes.run(module, modules);
-  llvm::FunctionPassManager more;
-  check_parsed(builder.parsePassPipeline(more, kPassesWithDivisions));
+  const auto parse = [&](std::string_view text) {
+    llvm::FunctionPassManager passes;
+    check_parsed(builder.parsePassPipeline(passes, text));
+    return passes;
+  };
+  llvm::FunctionPassManager passes = parse(kPasses);
+  llvm::FunctionPassManager to_write_out = parse(kPassesToWriteOut);
+  llvm::FunctionPassManager to_vectors = parse(kVectorPasses);
+  llvm::FunctionPassManager more = parse(kPassesWithDivisions);
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || function.hasOptNone()) continue;
+    passes.run(function, functions);
+    auto& numbers = functions.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    int short_loops = 0;
+    for (llvm::Loop* loop : functions.getResult<llvm::LoopAnalysis>(function))
+      choose_loops_to_write_out(*loop, numbers, short_loops);
+    if (short_loops > 0) to_write_out.run(function, functions);
+    to_vectors.run(function, functions);
     if (choose_loops_to_unroll(functions.getResult<llvm::LoopAnalysis>(function)))
       more.run(function, functions);
+    // Not needed again.
+    functions.clear(function, function.getName());
   }
   apply_memory_hints(module);
 }

@@ -91,11 +91,13 @@ std::string join_objects(const std::vector<std::string>& objects) {
 
 std::vector<std::string_view> split_objects(std::string_view joined) {
   std::vector<std::string_view> objects;
-  while (joined.size() >= sizeof(uint64_t)) {
+  while (!joined.empty()) {
+    if (joined.size() < sizeof(uint64_t)) return {};
     const uint64_t length = llvm::support::endian::read64le(joined.data());
     joined.remove_prefix(sizeof(uint64_t));
+    if (length > joined.size()) return {};
     objects.push_back(joined.substr(0, length));
-    joined.remove_prefix(objects.back().size());
+    joined.remove_prefix(length);
   }
   return objects;
 }

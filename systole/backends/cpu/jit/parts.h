@@ -30,7 +30,8 @@ void share_functions(llvm::Module& module);
 std::unique_ptr<llvm::Module> read_part(llvm::StringRef bitcode, const Part& part,
                                         llvm::LLVMContext& context);
 
-// Joins the parts' object files into one string (format: code_cache.h), and splits them.
+// Joins a record and the parts' object files into one string (format: code_cache.h), and splits
+// them. Bytes that were not joined have no parts.
 std::string join_objects(const std::vector<std::string>& objects);
 std::vector<std::string_view> split_objects(std::string_view joined);
 

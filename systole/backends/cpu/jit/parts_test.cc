@@ -83,6 +83,12 @@ TEST(Parts, JoinAndSplitAgain) {
   const std::vector<std::string_view> split = split_objects(joined);
   EXPECT_EQ(std::vector<std::string>(split.begin(), split.end()), objects);
   EXPECT_TRUE(split_objects("").empty());
+  for (size_t size = 1; size < joined.size(); ++size) {
+    const std::vector<std::string_view> parts =
+        split_objects(std::string_view(joined).substr(0, size));
+    EXPECT_LT(parts.size(), objects.size()) << size;
+  }
+  EXPECT_TRUE(split_objects(std::string(20, '\xff')).empty());
 }
 
 }  // namespace

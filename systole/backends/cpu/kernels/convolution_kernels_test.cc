@@ -9,100 +9,21 @@
 #include "systole/backends/cpu/kernels/onednn_convolution.h"
 #include "systole/backends/cpu/kernels/panel_product.h"
 #include "systole/backends/cpu/kernels/winograd.h"
+#include "systole/backends/cpu/testing/convolutions.h"
 #include "systole/backends/cpu/testing/run_kernel.h"
 #include "systole/base/random.h"
 
 namespace systole::cpu {
 namespace {
 
+using testing::DirectLayer;
+using testing::Operands;
+using testing::problem_of;
 using Form = ConvolutionProblem::Form;
-using SizeList = dnnl::memory::dims;
-
-// A layer over images of `height` by `width`, its window shifted by `low`.
-struct DirectLayer {
-  Form form;
-  int64_t batch, in, height, width, out, window, stride, low, rows, columns;
-};
-
-// Describes images with the axes batch, features, rows and columns, channels last.
-dnnl::memory::desc images(int64_t batch, int64_t features, int64_t rows, int64_t columns) {
-  return {{batch, features, rows, columns},
-          dnnl::memory::data_type::f32,
-          SizeList{rows * columns * features, 1, columns * features, features}};
-}
-
-ConvolutionProblem problem_of(const DirectLayer& l) {
-  const auto high = [&](int64_t size, int64_t result) {
-    return (result - 1) * l.stride + l.window - size - l.low;
-  };
-  return {.form = l.form,
-          .image = images(l.batch, l.in, l.height, l.width),
-          .kernel = {{l.out, l.in, l.window, l.window},
-                     dnnl::memory::data_type::f32,
-                     SizeList{1, l.out, l.window * l.in * l.out, l.in * l.out}},
-          .output = images(l.batch, l.out, l.rows, l.columns),
-          .strides = {l.stride, l.stride},
-          .dilations = {0, 0},
-          .low = {l.low, l.low},
-          .high = {high(l.height, l.rows), high(l.width, l.columns)}};
-}
-
-// The images, the kernel and the output: dense, in this order of axes.
-struct Operands {
-  explicit Operands(const DirectLayer& l)
-      : image(DType::f32, {l.batch, l.height, l.width, l.in}),
-        kernel(DType::f32, {l.window, l.window, l.in, l.out}),
-        output(DType::f32, {l.batch, l.rows, l.columns, l.out}) {
-    RandomStream random(7);
-    for (Tensor* t : {&image, &kernel, &output}) {
-      for (float& x : t->data<float>()) x = static_cast<float>(random.next_below(9)) - 4;
-    }
-  }
-  Tensor image, kernel, output;
-
-  // In the order of a kernel's buffers, the result last.
-  std::vector<Tensor*> in_order(Form form) {
-    if (form == Form::forward) return {&image, &kernel, &output};
-    if (form == Form::input_gradient) return {&output, &kernel, &image};
-    return {&image, &output, &kernel};
-  }
-};
-
-// Small whole numbers: sums are exact in any order.
-void convolve(const DirectLayer& l, Operands& x) {
-  const auto result = x.in_order(l.form)[2]->data<float>();
-  std::ranges::fill(result, 0.0F);
-  const auto image = x.image.data<float>();
-  const auto kernel = x.kernel.data<float>();
-  const auto output = x.output.data<float>();
-  for (int64_t place = 0; place < l.batch * l.rows * l.columns; ++place) {
-    const int64_t n = place / l.columns / l.rows;
-    for (int64_t tap = 0; tap < l.window * l.window; ++tap) {
-      const int64_t row = place / l.columns % l.rows * l.stride + tap / l.window - l.low;
-      const int64_t column = place % l.columns * l.stride + tap % l.window - l.low;
-      if (row < 0 || row >= l.height || column < 0 || column >= l.width) continue;
-      for (int64_t i = 0; i < l.in; ++i) {
-        float& pixel =
-            image[static_cast<size_t>(((n * l.height + row) * l.width + column) * l.in + i)];
-        for (int64_t o = 0; o < l.out; ++o) {
-          float& weight = kernel[(tap * l.in + i) * l.out + o];
-          float& sum = output[place * l.out + o];
-          if (l.form == Form::forward) {
-            sum += pixel * weight;
-          } else if (l.form == Form::input_gradient) {
-            pixel += sum * weight;
-          } else {
-            weight += pixel * sum;
-          }
-        }
-      }
-    }
-  }
-}
 
 void expect_plain_loops(const Kernel& kernel, const DirectLayer& layer) {
   Operands want(layer);
-  convolve(layer, want);
+  testing::convolve(layer, want);
   for (const int threads : {1, 3}) {
     Operands got(layer);
     std::vector<void*> buffers;
@@ -121,6 +42,8 @@ constexpr DirectLayer kDirectLayers[] = {
     // One feature; two features, a cut edge, two panels of features and columns that overlap.
     {Form::forward, 8, 1, 14, 14, 32, 5, 1, 2, 14, 14},
     {Form::forward, 9, 2, 33, 51, 64, 3, 2, 0, 16, 25},
+    // Three features, one image.
+    {Form::forward, 1, 3, 90, 84, 64, 7, 2, 3, 45, 42},
 };
 
 TEST(DirectConvolution, IsThePlainLoops) {
@@ -154,6 +77,56 @@ TEST(ConvolutionKernel, IsThePlainLoops) {
     ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
     expect_plain_loops(*kernel, layer);
   }
+}
+
+// By kernels that stay, which are packed: windows of one pixel, in place, with strides, and with
+// strides and a padding that make up for each other; a large kernel.
+constexpr DirectLayer kKeptLayers[] = {
+    {Form::forward, 2, 24, 5, 6, 40, 1, 1, 0, 5, 6},
+    {Form::forward, 2, 24, 5, 6, 40, 1, 2, 0, 3, 3},
+    {Form::forward, 2, 24, 4, 4, 32, 1, 2, 0, 4, 4},
+    {Form::forward, 1, 24, 4, 4, 32, 1, 2, 2, 4, 4},
+    {Form::forward, 1, 24, 4, 4, 32, 1, 1, 1, 6, 6},
+    {Form::forward, 2, 128, 6, 5, 256, 3, 2, 1, 3, 3},
+};
+
+TEST(ConvolutionKernel, IsThePlainLoopsByAKernelThatStays) {
+  for (const DirectLayer& layer : kKeptLayers) {
+    const auto kernel = make_convolution_kernel(problem_of(layer), true, 3);
+    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
+    expect_plain_loops(*kernel, layer);
+  }
+}
+
+// A bias, a residual, a limit.
+TEST(DirectConvolution, AppliesItsEpilogue) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  using Code = EpilogueStep::Code;
+  using Operand = EpilogueStep::Operand;
+  const DirectLayer& layer = kDirectLayers[2];
+  const auto kernel =
+      make_direct_convolution_kernel(problem_of(layer), {{Code::add, Operand::columns, 0, 2},
+                                                         {Code::add, Operand::elements, 0, 3},
+                                                         {Code::maximum, Operand::scalar, 1}});
+  ASSERT_NE(kernel, nullptr);
+  Operands x(layer);
+  Operands others(layer);
+  const Tensor& residual = others.output;
+  Tensor bias(DType::f32, {layer.out});
+  for (int64_t i = 0; i < layer.out; ++i)
+    bias.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 5);
+  Operands want(layer);
+  testing::convolve(layer, want);
+  const auto sums = want.output.data<float>();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const float with_bias = sums[i] + bias.data<float>()[i % static_cast<size_t>(layer.out)];
+    sums[i] = std::max(with_bias + residual.data<float>()[i], 1.0F);
+  }
+  testing::run_kernel(*kernel,
+                      std::vector<void*>{x.image.raw(), x.kernel.raw(), bias.raw(),
+                                         others.output.raw(), x.output.raw()},
+                      3);
+  EXPECT_TRUE(x.output.identical(want.output));
 }
 
 TEST(DirectConvolution, LeavesWhatOthersDoAsWell) {

@@ -165,14 +165,16 @@ bool supported(DType lhs, DType rhs, DType result) {
 
 }  // namespace
 
-bool is_plain_convolution(const ConvolutionProblem& p) {
-  const auto is_f32 = [](const Desc& desc) {
-    return type_of(desc) == dnnl::memory::data_type::f32;
-  };
+bool is_plain_convolution(const ConvolutionProblem& p, dnnl::memory::data_type type) {
+  const Desc* const arrays[] = {&p.image, &p.kernel, &p.output};
+  const auto others =
+      std::ranges::count_if(arrays, [&](const Desc* desc) { return type_of(*desc) != type; });
   const auto is_zero = [](int64_t dilation) { return dilation == 0; };
-  return p.strides.size() == 2 && rank_of(p.kernel) == 4 && is_f32(p.image) && is_f32(p.kernel) &&
-         is_f32(p.output) && std::ranges::all_of(p.dilations, is_zero) &&
-         is_channels_last(p.image) && is_channels_last(p.output);
+  // (The result of bf16 operands may be f32; other combinations are no ConvolutionProblem.)
+  return p.strides.size() == 2 && rank_of(p.kernel) == 4 &&
+         others <= (type == dnnl::memory::data_type::bf16 ? 1 : 0) &&
+         std::ranges::all_of(p.dilations, is_zero) && is_channels_last(p.image) &&
+         is_channels_last(p.output);
 }
 
 std::optional<ConvolutionProblem> convolution_problem(const Instruction& x) {

@@ -30,9 +30,10 @@ inline int64_t high_padding(int64_t size, int64_t window, int64_t stride, int64_
   return (results - 1) * stride + window - size - low;
 }
 
-// Returns whether it is a convolution of f32 over two spatial axes, without groups and dilations,
-// of images that are dense and channels last.
-bool is_plain_convolution(const ConvolutionProblem& problem);
+// Returns whether it is a convolution over two spatial axes, without groups and dilations, of dense
+// images that are channels last and whose operands have this type; f32: its result, too.
+bool is_plain_convolution(const ConvolutionProblem& problem,
+                          dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
 //   a window reversed along all axes, the input dilated or strides of 1   -> input_gradient
 //   a window larger than the result, or batch groups                      -> kernel_gradient

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -19,8 +20,9 @@
 namespace systole::cpu {
 namespace {
 
-constexpr int64_t kMaxFeatures = 2;  // of the images
-constexpr int64_t kMinImages = 8;
+constexpr int64_t kMaxFeatures = 3;  // of the images
+constexpr int64_t kMinPixels = 8 * 14 * 14;
+constexpr int64_t kMinTasks = 8;      // threads share them
 constexpr int64_t kPixels = 14;       // of a panel: columns of the output
 constexpr int64_t kDirectLanes = 16;  // of a vector register
 constexpr int64_t kPixelVectors = 2;
@@ -152,16 +154,18 @@ void compute_pixels(const PixelPanel&) {}
 // fits in the second-level cache.
 class DirectConvolution : public Kernel {
  public:
-  explicit DirectConvolution(const DirectSizes& sizes) : s_(sizes), places_(window_places(sizes)) {
+  DirectConvolution(const DirectSizes& sizes, Epilogue epilogue)
+      : s_(sizes), epilogue_(std::move(epilogue)), places_(window_places(sizes)) {
     const int64_t lines = std::max<int64_t>(kPaddedElements / s_.line(), s_.kernel_height);
-    rows_ = std::min((lines - s_.kernel_height) / s_.row_stride + 1, s_.rows);
+    const int64_t most = std::max<int64_t>(s_.batch * s_.rows / kMinTasks, 1);
+    rows_ = std::min({(lines - s_.kernel_height) / s_.row_stride + 1, s_.rows, most});
   }
 
   void run(std::span<void* const> buffers, RunContext& context) const override {
     auto packed = packed_kernel_.take(panels() * panel_size());
     pack(static_cast<const float*>(buffers[1]), packed->data<float>().data());
     const Arrays arrays{static_cast<const float*>(buffers[0]), packed->data<float>().data(),
-                        static_cast<float*>(buffers[2])};
+                        static_cast<float*>(buffers.back()), BoundEpilogue(epilogue_, buffers)};
     run_in_parallel(context, s_.batch * blocks(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) run_block(arrays, i / blocks(), i % blocks() * rows_);
     });
@@ -173,6 +177,7 @@ class DirectConvolution : public Kernel {
     const float* images;
     const float* kernel;  // packed
     float* output;
+    BoundEpilogue epilogue;
   };
 
   int64_t panels() const { return s_.out_features / kPixelFeatures; }
@@ -198,12 +203,21 @@ class DirectConvolution : public Kernel {
     float* const padded = thread_memory(s_.lines(rows_) * s_.line());
     pad_lines(s_, arrays.images + image * s_.height * s_.width * s_.features, first * s_.row_stride,
               s_.lines(count), padded);
-    float* const output = arrays.output + (image * s_.rows + first) * s_.columns * s_.out_features;
+    const int64_t line = s_.columns * s_.out_features;
+    const int64_t begin = (image * s_.rows + first) * line;
     for (int64_t panel = 0; panel < panels(); ++panel) {
-      for (int64_t row = 0; row < count; ++row)
+      for (int64_t row = 0; row < count; ++row) {
+        const int64_t feature = panel * kPixelFeatures;
+        const BoundEpilogue::Block block{.elements = arrays.output + begin + row * line + feature,
+                                         .rows = s_.columns,
+                                         .columns = kPixelFeatures,
+                                         .row_step = s_.out_features,
+                                         .column = feature,
+                                         .offset = begin + row * line + feature};
         run_row(padded + row * s_.row_stride * s_.line(), first + row,
-                arrays.kernel + panel * panel_size(),
-                output + row * s_.columns * s_.out_features + panel * kPixelFeatures);
+                arrays.kernel + panel * panel_size(), block.elements);
+        if (!arrays.epilogue.empty()) arrays.epilogue.apply(block);
+      }
     }
   }
 
@@ -229,14 +243,17 @@ class DirectConvolution : public Kernel {
   }
 
   DirectSizes s_;
+  Epilogue epilogue_;
   std::vector<int64_t> places_;
   int64_t rows_ = 1;  // of the output, in a task
   mutable ScratchCache packed_kernel_;
 };
 
 // Returns whether the kernel is fast: the output features fill whole panels and few columns are
-// computed twice.
+// computed twice. oneDNN is as fast for small windows of three features.
 bool fits_panels(const DirectSizes& s) {
+  constexpr int64_t kMinDepth = 100;  // of windows of three features
+  if (s.features > 2 && s.kernel_height * s.depth() < kMinDepth) return false;
   if (s.out_features % kPixelFeatures != 0 || s.columns < kPixels) return false;
   const int64_t computed = (s.columns + kPixels - 1) / kPixels * kPixels;
   return static_cast<double>(computed) <= kMaxPixels * static_cast<double>(s.columns);
@@ -244,14 +261,14 @@ bool fits_panels(const DirectSizes& s) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem) {
+std::unique_ptr<Kernel> make_direct_convolution_kernel(const ConvolutionProblem& problem,
+                                                       Epilogue epilogue) {
   const std::optional<DirectSizes> sizes = direct_sizes(problem);
-  // Threads share images: there have to be some for each.
-  if (!host_has_avx512() || !sizes || sizes->features > kMaxFeatures || sizes->batch < kMinImages ||
-      !fits_panels(*sizes)) {
+  if (!host_has_avx512() || !sizes || sizes->features > kMaxFeatures ||
+      sizes->batch * sizes->rows * sizes->columns < kMinPixels || !fits_panels(*sizes)) {
     return nullptr;
   }
-  return std::make_unique<DirectConvolution>(*sizes);
+  return std::make_unique<DirectConvolution>(*sizes, std::move(epilogue));
 }
 
 }  // namespace systole::cpu

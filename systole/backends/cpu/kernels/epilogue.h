@@ -24,7 +24,8 @@ struct EpilogueStep {
 using Epilogue = std::vector<EpilogueStep>;
 inline constexpr size_t kMaxEpilogueSteps = 8;
 
-// The steps with the addresses of a run.
+// The steps with the addresses of a run. Neighbouring steps that add to, subtract from or multiply
+// by numbers of the columns are one multiplication and addition.
 class BoundEpilogue {
  public:
   BoundEpilogue(const Epilogue& steps, std::span<void* const> buffers);
@@ -36,13 +37,31 @@ class BoundEpilogue {
     float* elements;
     int64_t rows, columns, row_step;
     int64_t column, offset;
+    const float* sums = nullptr;  // what the steps begin with, sums_step apart; null: the elements
+    int64_t sums_step = 0;
   };
-  // Applies all steps in place. REQUIRES: host_has_avx512() (panel_product.h).
+  // Applies all steps. REQUIRES: host_has_avx512() (panel_product.h).
   void apply(const Block& block) const;
+  // Begins to fetch what apply() will read and write, but for the sums.
+  void prefetch(const Block& block) const;
 
  private:
+  // What most epilogues are: x * scale + shift, the sum with an array, limits, in this order. Steps
+  // [0, affine) are the scale and shift.
+  struct Simple {
+    size_t affine = 0;
+    const float* elements = nullptr;
+    const EpilogueStep* low = nullptr;
+    const EpilogueStep* high = nullptr;
+  };
+  void find_simple_form();
+  void apply_simple(const Block& block) const;
+  void apply_steps(const Block& block) const;
+
   std::span<const EpilogueStep> steps_;
   std::array<const float*, kMaxEpilogueSteps> operands_;
+  Simple simple_;
+  bool is_simple_ = false;
 };
 
 }  // namespace systole::cpu

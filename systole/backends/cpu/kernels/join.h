@@ -1,4 +1,4 @@
-// Concatenations of many arrays, for each of which compiled code would have a loop of its own.
+// Concatenations: each row of the result is a row of every operand, one after the other.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@ struct JoinedRows {
   int64_t row_bytes = 0;
   int64_t offset = 0;
   std::vector<int64_t> pieces;
+  bool streamed = false;  // the result bypasses the caches
 };
 
 // Buffers: result, operands.

@@ -3,6 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "systole/backends/cpu/kernels/sizes.h"
+#include "systole/backends/cpu/kernels/thread_memory.h"
 #include "systole/base/error.h"
 #include "systole/base/mutex.h"
 
@@ -92,6 +94,11 @@ OnOneThread::~OnOneThread() {
 }
 
 struct OnednnCall::Frame {
+  // Memory that only lasts for a call: `offset` bytes into that of the thread.
+  struct Temporary {
+    dnnl::memory memory;
+    int64_t offset;
+  };
   // A copy from or to a layout that the primitive prefers.
   struct Copy {
     dnnl::memory from;
@@ -100,10 +107,26 @@ struct OnednnCall::Frame {
   };
   dnnl::stream stream{onednn_engine()};
   std::vector<dnnl::memory> memories;
+  std::vector<Temporary> temporaries;
+  int64_t temporary_bytes = 0;
   std::vector<Copy> before;
   std::vector<Copy> after;
   std::unordered_map<int, dnnl::memory> arguments;
   std::vector<dnnl_exec_arg_t> list;  // of the arguments
+
+  dnnl::memory add_temporary(const dnnl::memory::desc& layout) {
+    const dnnl::memory memory(layout, onednn_engine(), DNNL_MEMORY_NONE);
+    temporaries.push_back({memory, temporary_bytes});
+    temporary_bytes += aligned(static_cast<int64_t>(layout.get_size()));
+    return memory;
+  }
+  void place_temporaries() {
+    if (temporaries.empty()) return;
+    auto* const base = reinterpret_cast<std::byte*>(
+        thread_memory(temporary_bytes / static_cast<int64_t>(sizeof(float))));
+    for (Temporary& temporary : temporaries)
+      temporary.memory.set_data_handle(base + temporary.offset);
+  }
 };
 
 namespace {
@@ -130,7 +153,7 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
   auto frame = std::make_unique<Frame>();
   const dnnl::memory::desc scratchpad = scratchpad_of(primitive_);
   if (scratchpad.get_size() > 0) {
-    frame->arguments.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad, onednn_engine()));
+    frame->arguments.emplace(DNNL_ARG_SCRATCHPAD, frame->add_temporary(scratchpad));
   }
   for (const Operand& operand : operands_) {
     dnnl::memory memory(operand.layout, onednn_engine(), DNNL_MEMORY_NONE);
@@ -139,7 +162,7 @@ std::unique_ptr<OnednnCall::Frame> OnednnCall::make_frame() const {
       frame->arguments.emplace(operand.argument, memory);
       continue;
     }
-    const dnnl::memory wanted(operand.wanted, onednn_engine());
+    const dnnl::memory wanted = frame->add_temporary(operand.wanted);
     frame->arguments.emplace(operand.argument, wanted);
     if (operand.is_output) {
       frame->after.push_back({wanted, memory, dnnl::reorder(wanted, memory)});
@@ -177,6 +200,7 @@ void OnednnCall::run(std::span<void* const> pointers) const {
   with_our_errors([&] {
     std::unique_ptr<Frame> frame = take_frame();
     for (size_t i = 0; i < operands_.size(); ++i) frame->memories[i].set_data_handle(pointers[i]);
+    frame->place_temporaries();
     for (Frame::Copy& copy : frame->before) copy.reorder.execute(frame->stream, copy.from, copy.to);
     execute(primitive_, frame->stream, frame->list);
     for (Frame::Copy& copy : frame->after) copy.reorder.execute(frame->stream, copy.from, copy.to);

@@ -10,7 +10,7 @@
 #include "systole/backends/cpu/kernels/direct_convolution.h"
 #include "systole/backends/cpu/kernels/onednn.h"
 #include "systole/backends/cpu/kernels/onednn_parts.h"
-#include "systole/backends/cpu/kernels/panel_dot.h"
+#include "systole/backends/cpu/kernels/window_dot.h"
 #include "systole/backends/cpu/kernels/winograd.h"
 
 namespace systole::cpu {
@@ -235,67 +235,11 @@ int64_t parts_wanted(const Problem& p, int num_threads) {
                              std::clamp<int64_t>(kMaxSumBytes / bytes, 1, kMaxSums));
 }
 
-// A convolution by a kernel that stays, as a product of windows, one behind the other, by a matrix
-// of [window rows, window columns, features] by output features.
-struct WindowDot {
-  int64_t height, width, features;  // of an image
-  int64_t rows, columns;            // of an output
-  int64_t window_rows, window_columns;
-  dnnl::memory::dims strides, low;
-
-  void copy_window(const float* images, int64_t number, float* to) const {
-    const float* const image = images + number / (rows * columns) * height * width * features;
-    const int64_t top = number / columns % rows * strides[0] - low[0];
-    const int64_t left = number % columns * strides[1] - low[1];
-    for (int64_t i = 0; i < window_rows; ++i) {
-      const int64_t row = top + i;
-      for (int64_t j = 0; j < window_columns; ++j, to += features) {
-        const int64_t column = left + j;
-        if (row < 0 || row >= height || column < 0 || column >= width) {
-          std::fill_n(to, features, 0.0F);
-        } else {
-          std::copy_n(image + (row * width + column) * features, features, to);
-        }
-      }
-    }
-  }
-};
-
-// Returns nullptr for other forms, types and layouts, and for windows of several pixels with a
-// kernel that caches hold: oneDNN then reads the image in place.
-std::unique_ptr<Kernel> window_kernel(const Problem& p, bool keeps_kernel, int num_threads,
-                                      Epilogue epilogue) {
-  constexpr size_t kLargeKernelBytes = size_t{1} << 20;
-  if (p.form != Problem::Form::forward || !keeps_kernel || !is_plain_convolution(p)) return nullptr;
-  const auto kernel = sizes_of(p.kernel);
-  const auto image = sizes_of(p.image);
-  const auto output = sizes_of(p.output);
-  const auto steps = strides_of(p.kernel);
-  const bool one_pixel = kernel[2] * kernel[3] == 1;
-  const bool dense = steps[3] == image[1] * steps[1] && steps[2] == kernel[3] * steps[3];
-  if (!one_pixel && (!dense || p.kernel.get_size() < kLargeKernelBytes)) return nullptr;
-  const WindowDot windows{image[2],  image[3],  image[1],  output[2], output[3],
-                          kernel[2], kernel[3], p.strides, p.low};
-  PanelDot dot{.rows = output[0] * output[2] * output[3],
-               .depth = image[1] * kernel[2] * kernel[3],
-               .columns = output[1],
-               .row_step = image[1],
-               .rhs_row = steps[1],
-               .rhs_column = steps[0],
-               .result_row = output[1]};
-  // (Outputs as large as the images have no padding.)
-  if (!one_pixel || output[2] != image[2] || output[3] != image[3]) {
-    dot.copy_row = [windows](const float* images, int64_t row, float* to) {
-      windows.copy_window(images, row, to);
-    };
-  }
-  return make_panel_dot_kernel(dot, true, num_threads, std::move(epilogue));
-}
-
 std::unique_ptr<Kernel> own_kernel(const Problem& p, bool keeps_kernel, int num_threads,
                                    Epilogue epilogue) {
+  if (auto kernel = make_direct_convolution_kernel(p, epilogue)) return kernel;
   if (auto kernel = make_winograd_kernel(p, keeps_kernel, num_threads, epilogue)) return kernel;
-  return window_kernel(p, keeps_kernel, num_threads, std::move(epilogue));
+  return make_window_dot_kernel(p, keeps_kernel, num_threads, std::move(epilogue));
 }
 
 }  // namespace
@@ -304,7 +248,9 @@ std::unique_ptr<Kernel> make_convolution_with_epilogue(const hlo::Instruction& c
                                                        bool keeps_kernel, int num_threads,
                                                        Epilogue epilogue) {
   const std::optional<Problem> problem = convolution_problem(convolution);
-  return problem ? own_kernel(*problem, keeps_kernel, num_threads, std::move(epilogue)) : nullptr;
+  // What follows the gradient of a kernel updates weights in place, which an epilogue does not.
+  if (!problem || problem->form == Problem::Form::kernel_gradient) return nullptr;
+  return own_kernel(*problem, keeps_kernel, num_threads, std::move(epilogue));
 }
 
 std::unique_ptr<Kernel> make_convolution_kernel(const hlo::Instruction& convolution,
@@ -317,7 +263,6 @@ std::unique_ptr<Kernel> make_convolution_kernel(const Problem& problem, bool kee
                                                 int num_threads) {
   if (type_of(problem.image) == dnnl::memory::data_type::s8 && !host_multiplies_s8())
     return nullptr;
-  if (auto kernel = make_direct_convolution_kernel(problem)) return kernel;
   if (auto kernel = own_kernel(problem, keeps_kernel, num_threads, {})) return kernel;
   Problem p = problem;
   const bool writes_kernel = p.form == Problem::Form::kernel_gradient;

@@ -306,7 +306,7 @@ std::unique_ptr<Kernel> few_rows_kernel(const MatrixProduct& p) {
 std::unique_ptr<Kernel> panel_kernel(const MatrixProduct& p, bool rhs_stays, int num_threads,
                                      Epilogue epilogue) {
   constexpr int64_t kMinColumns = 24;
-  constexpr int64_t kMaxRows = 64;
+  constexpr int64_t kMaxRows = 256;
   const dnnl::memory::dims lhs = strides_of(p.lhs);
   const dnnl::memory::dims rhs = strides_of(p.rhs);
   if (!rhs_stays || p.row_axis != 0 || !is_f32(p) || lhs[1] != 1 || p.columns < kMinColumns ||

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "systole/backends/cpu/kernels/panel_product.h"
@@ -23,7 +25,7 @@ std::vector<float> small_numbers(int64_t count, uint64_t seed) {
 int64_t skipping_place(int64_t row) { return row / 7 * 2 * 14 * 65 + row % 7 * 2 * 65; }
 
 int64_t lhs_place(const PanelDot& dot, int64_t row) {
-  return dot.copy_row == nullptr ? row * dot.row_step : skipping_place(row);
+  return dot.copy_rows == nullptr ? row * dot.row_step : skipping_place(row);
 }
 
 std::vector<float> multiply(const PanelDot& dot, const std::vector<float>& lhs,
@@ -48,10 +50,15 @@ const PanelDot kPanelDots[] = {
     // Rows that lie in the same sets of a cache; many panels.
     {49, 1024, 512, 1024, 512, 1, 512},
     {42, 65, 32, 0, 32, 1, 32,
-     [](const float* lhs, int64_t row, float* to) {
-       std::copy_n(lhs + skipping_place(row), 65, to);
+     [](const void* lhs, int64_t first, int64_t count, float* to, int64_t to_step) {
+       for (int64_t i = 0; i < count; ++i)
+         std::copy_n(static_cast<const float*>(lhs) + skipping_place(first + i), 65,
+                     to + i * to_step);
      }},
     {500, 64, 64, 64, 64, 1, 64},
+    // Rows of the result that lie in the same sets; an odd number of panels; one that is not full.
+    {33, 20, 1536, 20, 1536, 1, 1536},
+    {16, 20, 1000, 20, 1000, 1, 1024},
     {5, 33, 24, 40, 24, 1, 24},
     {1, 600, 96, 600, 96, 1, 96},
 };
@@ -98,6 +105,78 @@ TEST(PanelDot, AppliesItsEpilogue) {
   std::vector<float> got(want.size());
   const std::vector<void*> buffers = {lhs.data(), rhs.data(), columns.data(), elements.data(),
                                       got.data()};
+  RunContext context;
+  kernel->run(buffers, context);
+  EXPECT_EQ(got, want);
+}
+
+// The larger of both, or the smaller: NaN if one of them is, and -0 below +0.
+float limit_of(EpilogueStep::Code code, float a, float b) {
+  const bool maximum = code == EpilogueStep::Code::maximum;
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<float>::quiet_NaN();
+  if (a == b) return std::signbit(a) == maximum ? b : a;
+  return maximum ? std::max(a, b) : std::min(a, b);
+}
+
+TEST(PanelDot, LimitsNaNsAndZeros) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  using Code = EpilogueStep::Code;
+  using Operand = EpilogueStep::Operand;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values = {
+      std::numeric_limits<float>::quiet_NaN(), -0.0F, 0.0F, 1, -1, kInfinity, -kInfinity};
+  std::vector<float> ones(14, 1);
+  std::vector<float> signs(14, 1);  // a sum of products has no zero below 0
+  std::fill(signs.begin() + 7, signs.end(), -1.0F);
+  std::vector<float> limits;
+  for (size_t i = 0; i < values.size() * ones.size(); ++i) limits.push_back(values[i % 7]);
+  for (const Code code : {Code::maximum, Code::minimum}) {
+    const Epilogue epilogue = {{Code::multiply, Operand::columns, 0, 2},
+                               {code, Operand::elements, 0, 3}};
+    const auto kernel = make_panel_dot_kernel({7, 1, 14, 1, 14, 1, 14}, false, 1, epilogue);
+    ASSERT_NE(kernel, nullptr);
+    std::vector<float> got(limits.size());
+    testing::run_kernel(
+        *kernel,
+        std::vector<void*>{values.data(), ones.data(), signs.data(), limits.data(), got.data()}, 1);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float product = (values[i / 14] + 0.0F) * signs[i % 14];
+      const float want = limit_of(code, product, limits[i]);
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(got[i])
+                                   : got[i] == want && std::signbit(got[i]) == std::signbit(want))
+          << product << " " << limits[i] << ": " << got[i];
+    }
+  }
+}
+
+// A normalisation, a residual and limits, which is one multiplication and addition, a sum and
+// limits.
+TEST(PanelDot, JoinsStepsOfColumns) {
+  if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
+  using Code = EpilogueStep::Code;
+  using Operand = EpilogueStep::Operand;
+  const PanelDot dot{31, 40, 41, 40, 41, 1, 41};
+  const Epilogue epilogue = {
+      {Code::subtract, Operand::columns, 0, 2},  {Code::multiply, Operand::columns, 0, 3},
+      {Code::subtract_from, Operand::scalar, 5}, {Code::add, Operand::columns, 0, 2},
+      {Code::add, Operand::elements, 0, 4},      {Code::maximum, Operand::scalar, -20},
+      {Code::minimum, Operand::scalar, 90}};
+  const auto kernel = make_panel_dot_kernel(dot, false, 2, epilogue);
+  ASSERT_NE(kernel, nullptr);
+  std::vector<float> lhs = small_numbers(dot.rows * dot.depth, 1);
+  std::vector<float> rhs = small_numbers(dot.depth * dot.columns, 2);
+  std::vector<float> mean = small_numbers(dot.columns, 3);
+  std::vector<float> scale = small_numbers(dot.columns, 4);
+  std::vector<float> residual = small_numbers(dot.rows * dot.columns, 5);
+  std::vector<float> want = multiply(dot, lhs, rhs);
+  for (size_t i = 0; i < want.size(); ++i) {
+    const size_t column = i % static_cast<size_t>(dot.columns);
+    const float x = 5 - (want[i] - mean[column]) * scale[column] + mean[column] + residual[i];
+    want[i] = std::min(std::max(x, -20.0F), 90.0F);
+  }
+  std::vector<float> got(want.size());
+  const std::vector<void*> buffers = {lhs.data(),   rhs.data(),      mean.data(),
+                                      scale.data(), residual.data(), got.data()};
   RunContext context;
   kernel->run(buffers, context);
   EXPECT_EQ(got, want);

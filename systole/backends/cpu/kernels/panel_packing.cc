@@ -14,7 +14,8 @@ namespace systole::cpu {
 
 namespace {
 
-constexpr int kTile = 16;  // vectors of as many elements
+constexpr int kTile = 16;                 // vectors of as many elements
+constexpr int64_t kPackedRowsAhead = 16;  // that a copy fetches before it reads them
 
 // One of the four steps of a transposition: exchanges the halves of pairs of vectors.
 __attribute__((target("avx512f"))) inline void exchange_quarters(__m512i* x, const __m512i* y,
@@ -24,13 +25,10 @@ __attribute__((target("avx512f"))) inline void exchange_quarters(__m512i* x, con
   x[high] = _mm512_shuffle_i32x4(y[first], y[second], 0xdd);
 }
 
-// to[i * to_step + j] = from[j * from_step + i] for 16 by 16 elements.
-__attribute__((target("avx512f"))) void transpose_vectors(const float* from, int64_t from_step,
-                                                          float* to, int64_t to_step) {
-  __m512i a[kTile];
+// to[i * to_step + j] = element i of a[j], for 16 by 16 elements.
+__attribute__((target("avx512f"))) inline void store_transposed(__m512i* a, float* to,
+                                                                int64_t to_step) {
   __m512i b[kTile];
-#pragma GCC unroll 16
-  for (int i = 0; i < kTile; ++i) a[i] = _mm512_loadu_si512(from + i * from_step);
 #pragma GCC unroll 8
   for (int i = 0; i < kTile; i += 2) {
     b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
@@ -58,7 +56,68 @@ __attribute__((target("avx512f"))) void transpose_vectors(const float* from, int
   for (int i = 0; i < kTile; ++i) _mm512_storeu_si512(to + i * to_step, a[i]);
 }
 
+// to[i * to_step + j] = from[j * from_step + i] for 16 by 16 elements.
+__attribute__((target("avx512f"))) void transpose_vectors(const float* from, int64_t from_step,
+                                                          float* to, int64_t to_step) {
+  __m512i a[kTile];
+#pragma GCC unroll 16
+  for (int i = 0; i < kTile; ++i) a[i] = _mm512_loadu_si512(from + i * from_step);
+  store_transposed(a, to, to_step);
+}
+
+// The pairs of 16 elements of two rows.
+__attribute__((target("avx512f"))) inline __m512i load_pairs(const uint16_t* even,
+                                                             const uint16_t* odd) {
+  const __m512i low =
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(even)));
+  const __m512i high =
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(odd)));
+  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+}
+
+// What fewer than 16 transposed columns leave of a tile.
+void copy_columns(const float* tile, int64_t count, float* to, int64_t to_step) {
+  for (int64_t i = 0; i < kTile; ++i) std::copy_n(tile + i * kTile, count, to + i * to_step);
+}
+
 }  // namespace
+
+__attribute__((target("avx512f"))) void transpose_rows(const ScatteredRows<float>& rows,
+                                                       int64_t columns, float* to,
+                                                       int64_t to_step) {
+  alignas(64) float tile[kTile * kTile];
+  for (int64_t k = 0; k < rows.count(); k += kTile) {
+    const int64_t count = std::min<int64_t>(rows.count() - k, kTile);
+    for (int64_t j = 0; j < columns; j += kTile) {
+      __m512i a[kTile];
+      for (int64_t i = 0; i < kTile; ++i)
+        a[i] = _mm512_loadu_si512(rows.row(k + std::min(i, count - 1)) + j);
+      float* const place = to + j * to_step + k;
+      store_transposed(a, count == kTile ? place : tile, count == kTile ? to_step : kTile);
+      if (count < kTile) copy_columns(tile, count, place, to_step);
+    }
+  }
+}
+
+__attribute__((target("avx512f"))) void transpose_row_pairs(const ScatteredRows<uint16_t>& rows,
+                                                            int64_t columns, float* to,
+                                                            int64_t to_step) {
+  alignas(64) float tile[kTile * kTile];
+  const int64_t pairs = rows.count() / 2;
+  for (int64_t k = 0; k < pairs; k += kTile) {
+    const int64_t count = std::min<int64_t>(pairs - k, kTile);
+    for (int64_t j = 0; j < columns; j += kTile) {
+      __m512i a[kTile];
+      for (int64_t i = 0; i < kTile; ++i) {
+        const int64_t even = 2 * (k + std::min(i, count - 1));
+        a[i] = load_pairs(rows.row(even) + j, rows.row(even + 1) + j);
+      }
+      float* const place = to + j * to_step + k;
+      store_transposed(a, count == kTile ? place : tile, count == kTile ? to_step : kTile);
+      if (count < kTile) copy_columns(tile, count, place, to_step);
+    }
+  }
+}
 
 void pack_columns(const float* matrix, int64_t column_step, int64_t depth, int64_t columns,
                   float* panels) {
@@ -80,6 +139,22 @@ void pack_columns(const float* matrix, int64_t column_step, int64_t depth, int64
   }
 }
 
+__attribute__((target("avx512f,avx512bw"))) void pack_rows(const float* matrix, int64_t row_step,
+                                                           int64_t depth, int64_t columns,
+                                                           float* panels) {
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t count = std::min(columns - first, kPanelColumns);
+    const auto lanes = static_cast<uint32_t>((uint64_t{1} << count) - 1);
+    const auto low = static_cast<__mmask16>(lanes);
+    const auto high = static_cast<__mmask16>(lanes >> kTile);
+    const float* from = matrix + first;
+    for (int64_t k = 0; k < depth; ++k, from += row_step, panels += kPanelColumns) {
+      _mm512_storeu_ps(panels, _mm512_maskz_loadu_ps(low, from));
+      _mm512_storeu_ps(panels + kTile, _mm512_maskz_loadu_ps(high, from + kTile));
+    }
+  }
+}
+
 __attribute__((target("avx512f,avx512bw"))) void pack_row_pairs(const uint16_t* matrix,
                                                                 int64_t row_step, int64_t depth,
                                                                 int64_t columns, float* panels) {
@@ -96,6 +171,8 @@ __attribute__((target("avx512f,avx512bw"))) void pack_row_pairs(const uint16_t* 
     const auto mask = static_cast<__mmask32>((uint64_t{1} << count) - 1);
     for (int64_t k = 0; k < depth; k += 2, panels += kPanelColumns) {
       const uint16_t* const row = matrix + k * row_step + first;
+      __builtin_prefetch(row + kPackedRowsAhead * row_step);
+      __builtin_prefetch(row + (kPackedRowsAhead + 1) * row_step);
       const __m512i even = _mm512_maskz_loadu_epi16(mask, row);
       const __m512i odd = _mm512_maskz_loadu_epi16(mask, row + row_step);
       _mm512_storeu_si512(panels, _mm512_permutex2var_epi16(even, low, odd));
@@ -129,9 +206,26 @@ __attribute__((target("avx512f,avx512bw"))) void narrow_to_bf16(const float* fro
 #else
 
 void pack_columns(const float*, int64_t, int64_t, int64_t, float*) {}
+void pack_rows(const float*, int64_t, int64_t, int64_t, float*) {}
 void pack_row_pairs(const uint16_t*, int64_t, int64_t, int64_t, float*) {}
+void transpose_rows(const ScatteredRows<float>&, int64_t, float*, int64_t) {}
+void transpose_row_pairs(const ScatteredRows<uint16_t>&, int64_t, float*, int64_t) {}
 void narrow_to_bf16(const float*, int64_t, uint16_t*) {}
 
 #endif
+
+void pack_panels(const float* matrix, int64_t row_step, int64_t column_step, int64_t depth,
+                 int64_t columns, float* panels) {
+  if (row_step == 1) return pack_columns(matrix, column_step, depth, columns, panels);
+  if (column_step == 1) return pack_rows(matrix, row_step, depth, columns, panels);
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t count = std::min(columns - first, kPanelColumns);
+    for (int64_t k = 0; k < depth; ++k, panels += kPanelColumns) {
+      const float* const from = matrix + k * row_step + first * column_step;
+      for (int64_t j = 0; j < count; ++j) panels[j] = from[j * column_step];
+      std::fill(panels + count, panels + kPanelColumns, 0.0F);
+    }
+  }
+}
 
 }  // namespace systole::cpu

@@ -9,11 +9,12 @@ namespace systole::cpu {
 bool host_has_avx512();
 
 inline constexpr int64_t kPanelColumns = 32;
+inline constexpr int64_t kHalfPanel = kPanelColumns / 2;
 inline constexpr int64_t kPanelRows = 14;  // with two vectors of sums each
 
 // result[i][j] = sum over k of rows[i][k] * panel[k][j]: `depth` numbers k, kPanelColumns numbers
-// j. Steps from row to row in elements. Every sum is computed in the order of k by fused
-// multiplications and additions, whatever the number of rows.
+// j; added to what is there with `adds`. Steps from row to row in elements. Every sum is computed
+// in the order of k by fused multiplications and additions, whatever the number of rows.
 struct PanelProduct {
   const float* rows;
   int64_t row_step;
@@ -22,7 +23,14 @@ struct PanelProduct {
   int64_t panel_step = kPanelColumns;  // from k to k + 1
   float* result;
   int64_t result_step;
+  int64_t depth_step = 1;  // of a row, from k to k + 1
+  bool adds = false;
+  bool half = false;  // the first kHalfPanel columns alone
+  // kAheadElements of memory for each number k are fetched into the second-level cache, from here
+  // on: rows of products to come. Null: none.
+  const float* ahead = nullptr;
 };
+inline constexpr int64_t kAheadElements = 16;
 
 // Any number of rows. REQUIRES: host_has_avx512().
 void multiply_panel(const PanelProduct& product, int64_t rows);

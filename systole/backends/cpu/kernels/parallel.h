@@ -1,6 +1,7 @@
 // Parallel loops on the threads of the running program.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 
@@ -20,6 +21,17 @@ void run_in_parallel(const RunContext& context, int64_t n, int64_t grain, F&& bo
   };
   const void* frame = std::addressof(body);
   run_in_parallel(context, n, grain, call, const_cast<void*>(frame));
+}
+
+// The numbers [begin, end).
+struct Section {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+  friend bool operator==(const Section&, const Section&) = default;
+};
+// Cuts [0, size) into `chunks` nearly equal parts and returns part `number`.
+inline Section chunk_of(int64_t size, int64_t chunks, int64_t number) {
+  return {size * number / chunks, size * (number + 1) / chunks};
 }
 
 }  // namespace systole::cpu

@@ -1,34 +1,25 @@
-// Scratch memory of a kernel, kept between its runs.
+// Scratch memory of kernels, kept between their runs.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "systole/base/tensor.h"
 
 namespace systole::cpu {
 
-// Concurrent runs get separate memory; one block is kept. Thread-safe.
+// All caches of the process share their blocks, as kernels of a program run one after another:
+// there is one block for each that is in use at the same time, as large as the largest that was
+// asked for. The last cache to be destroyed frees them. Thread-safe.
 class ScratchCache {
  public:
-  ScratchCache() = default;
-  ~ScratchCache() { delete idle_.load(); }
+  ScratchCache();
+  ~ScratchCache();
   ScratchCache(const ScratchCache&) = delete;
 
   // Returns at least `elements` uninitialised elements of f32.
-  std::unique_ptr<Tensor> take(int64_t elements) {
-    std::unique_ptr<Tensor> memory(idle_.exchange(nullptr));
-    if (memory == nullptr || memory->shape().num_elements() < elements)
-      memory = std::make_unique<Tensor>(DType::f32, Shape{elements});
-    return memory;
-  }
-  void give_back(std::unique_ptr<Tensor> memory) {
-    Tensor* none = nullptr;
-    if (idle_.compare_exchange_strong(none, memory.get())) static_cast<void>(memory.release());
-  }
-
- private:
-  std::atomic<Tensor*> idle_ = nullptr;
+  std::unique_ptr<Tensor> take(int64_t elements);
+  // `memory` is from take() of any cache.
+  void give_back(std::unique_ptr<Tensor> memory);
 };
 
 }  // namespace systole::cpu

@@ -16,6 +16,15 @@ void copy_through(std::byte* to, int64_t stride, const std::byte* from, int64_t 
     std::memcpy(to + i * stride, from + i * kLineBytes, kLineBytes);
 }
 
+constexpr int64_t kMaxShortRun = 2048;
+
+void copy_one_by_one(const CopiedRuns& runs) {
+  const auto* from = static_cast<const std::byte*>(runs.from);
+  auto* to = static_cast<std::byte*>(runs.to);
+  for (int64_t i = 0; i < runs.count; ++i)
+    std::memcpy(to + i * runs.to_step, from + i * runs.from_step, static_cast<size_t>(runs.bytes));
+}
+
 }  // namespace
 
 #if defined(__x86_64__)
@@ -63,6 +72,51 @@ void stream(void* to, const void* from, int64_t bytes) {
   std::memcpy(target + tail, source + tail, static_cast<size_t>(bytes - tail));
 }
 
+namespace {
+
+void stream_runs(const CopiedRuns& runs) {
+  const auto* from = static_cast<const std::byte*>(runs.from);
+  auto* to = static_cast<std::byte*>(runs.to);
+  for (int64_t i = 0; i < runs.count; ++i)
+    stream(to + i * runs.to_step, from + i * runs.from_step, runs.bytes);
+}
+
+// Without calls: they take as long as a short run.
+template <bool kStreamed>
+__attribute__((target("avx512f,avx512bw"))) void copy_short_runs(const CopiedRuns& runs) {
+  const int64_t lines = runs.bytes / kLineBytes;
+  const int64_t rest = runs.bytes % kLineBytes;
+  const __mmask64 last = (uint64_t{1} << rest) - 1;
+  const auto* from = static_cast<const std::byte*>(runs.from);
+  auto* to = static_cast<std::byte*>(runs.to);
+  for (int64_t i = 0; i < runs.count; ++i, from += runs.from_step, to += runs.to_step) {
+    for (int64_t k = 0; k < lines; ++k) {
+      const __m512i line = _mm512_loadu_si512(from + k * kLineBytes);
+      if (kStreamed) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + k * kLineBytes), line);
+      } else {
+        _mm512_storeu_si512(to + k * kLineBytes, line);
+      }
+    }
+    if (rest == 0) continue;
+    const int64_t at = lines * kLineBytes;
+    _mm512_mask_storeu_epi8(to + at, last, _mm512_maskz_loadu_epi8(last, from + at));
+  }
+}
+
+}  // namespace
+
+void copy_runs(const CopiedRuns& runs, bool streamed) {
+  static const bool wide =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0;
+  const bool is_short = wide && runs.bytes <= kMaxShortRun;
+  const bool by_lines = reinterpret_cast<uintptr_t>(runs.to) % kLineBytes == 0 &&
+                        runs.to_step % kLineBytes == 0 && runs.bytes % kLineBytes == 0;
+  if (!streamed) return is_short ? copy_short_runs<false>(runs) : copy_one_by_one(runs);
+  if (is_short && by_lines) return copy_short_runs<true>(runs);
+  stream_runs(runs);
+}
+
 void end_streams() { _mm_sfence(); }
 
 #else
@@ -74,6 +128,8 @@ void stream(void* to, const void* from, int64_t bytes) {
 void stream_lines(void* to, int64_t stride, const void* from, int64_t count) {
   copy_through(static_cast<std::byte*>(to), stride, static_cast<const std::byte*>(from), count);
 }
+
+void copy_runs(const CopiedRuns& runs, bool) { copy_one_by_one(runs); }
 
 void end_streams() {}
 

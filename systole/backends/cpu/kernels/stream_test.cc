@@ -24,5 +24,36 @@ TEST(Stream, CopiesWhatItIsToldTo) {
   }
 }
 
+// Runs of whole lines and of parts of lines, to lines and between them.
+TEST(Stream, CopiesRuns) {
+  std::vector<uint8_t> from(20000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 31 + i / 253);
+  for (const bool streamed : {false, true}) {
+    for (const int64_t bytes : {1, 12, 63, 64, 80, 128, 300, 2049}) {
+      for (const int64_t to_step : {bytes, bytes + 5, (bytes + 63) / 64 * 64}) {
+        const int64_t from_step = bytes + 3;
+        constexpr int64_t kRuns = 7;
+        std::vector<uint8_t> memory(kRuns * 2200 + 64, 0);
+        const auto past = reinterpret_cast<uintptr_t>(memory.data()) % 64;
+        const size_t first = past == 0 ? 0 : 64 - past;
+        copy_runs({.from = from.data(),
+                   .from_step = from_step,
+                   .to = memory.data() + first,
+                   .to_step = to_step,
+                   .bytes = bytes,
+                   .count = kRuns},
+                  streamed);
+        end_streams();
+        std::vector<uint8_t> expected(memory.size(), 0);
+        for (int64_t i = 0; i < kRuns; ++i) {
+          std::copy_n(from.begin() + i * from_step, bytes,
+                      expected.begin() + static_cast<long>(first) + i * to_step);
+        }
+        EXPECT_EQ(memory, expected) << bytes << " bytes, " << to_step << " apart";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace systole::cpu

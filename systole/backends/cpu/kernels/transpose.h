@@ -8,8 +8,8 @@
 
 namespace systole::cpu {
 
-// Buffers: operand, result. Returns null if the array fits the first-level cache, or if the minor
-// axis stays and is short. Results of at least `streamed_bytes` bytes bypass the caches.
+// Buffers: operand, result. Returns null if the array fits the first-level cache. Results of at
+// least `streamed_bytes` bytes bypass the caches.
 std::unique_ptr<Kernel> make_transpose_kernel(const hlo::Instruction& transpose,
                                               int64_t streamed_bytes);
 

@@ -227,8 +227,9 @@ class WinogradConvolution : public Kernel {
     const int64_t most = std::clamp<int64_t>(kPatchElements / s_.in, kMinPatches, kMaxPatches);
     int64_t tasks = std::max((s_.tiles() + most - 1) / most,
                              std::min<int64_t>(num_threads, s_.tiles() / kPanelRows));
-    if (tasks < kFewTasks * num_threads)
-      tasks = (tasks + num_threads - 1) / num_threads * num_threads;
+    const int64_t together =
+        tasks < kFewTasks * num_threads ? num_threads : kFewTasks * num_threads;
+    tasks = (tasks + together - 1) / together * together;
     task_tiles_ = (s_.tiles() + tasks - 1) / tasks;
   }
 
@@ -250,6 +251,7 @@ class WinogradConvolution : public Kernel {
   static constexpr int64_t kMinPatches = 2 * kPanelRows;
   static constexpr int64_t kMaxPatches = 8 * kPanelRows;
   static constexpr int64_t kFewTasks = 4;
+  static constexpr int64_t kPatchesAhead = 4;
   static constexpr int64_t kPlanePadding = 16;  // points of a patch then lie in different sets
 
   struct Arrays {
@@ -295,9 +297,15 @@ class WinogradConvolution : public Kernel {
     float* const patches = thread_memory(kPoints * (plane + product_plane));
     float* const products = patches + kPoints * plane;
     std::array<SquarePixels, kMaxPatches> squares;
-    for (int64_t i = 0; i < count; ++i) {
-      transform_patch(patch_of(arrays, first + i), s_.in, patches + i * s_.in, plane);
-      squares[u(i)] = square_of(arrays, first + i);
+    std::array<PatchPixels, kMaxPatches> pixels;
+    for (int64_t i = 0; i < count; ++i) squares[u(i)] = square_of(arrays, first + i);
+    for (int64_t i = 0; i < count + kPatchesAhead; ++i) {
+      if (i < count) {
+        pixels[u(i)] = patch_of(arrays, first + i);
+        prefetch_patch(pixels[u(i)]);
+      }
+      if (const int64_t now = i - kPatchesAhead; now >= 0)
+        transform_patch(pixels[u(now)], s_.in, patches + now * s_.in, plane);
     }
     for (int64_t panel = 0; panel < s_.panels(); ++panel) {
       for (int64_t point = 0; point < kPoints; ++point) {
@@ -309,24 +317,29 @@ class WinogradConvolution : public Kernel {
                         .result_step = kPanelColumns},
                        count);
       }
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = 0; i < count; ++i)
         transform_square(products + i * kPanelColumns, product_plane, squares[u(i)],
                          panel * kPanelColumns);
-        if (!arrays.epilogue.empty()) apply_epilogue(arrays, squares[u(i)], panel * kPanelColumns);
-      }
+      if (!arrays.epilogue.empty()) apply_epilogue(arrays, first, count, panel * kPanelColumns);
     }
   }
 
-  void apply_epilogue(const Arrays& arrays, const SquarePixels& square, int64_t feature) const {
-    for (int64_t row = 0; row < kSide; ++row) {
-      float* const pixel = square[u(row * kSide)];
-      if (pixel == nullptr) continue;
-      arrays.epilogue.apply({.elements = pixel + feature,
-                             .rows = square[u(row * kSide + 1)] == nullptr ? 1 : kSide,
-                             .columns = kPanelColumns,
-                             .row_step = s_.out,
-                             .column = feature,
-                             .offset = pixel - arrays.result + feature});
+  // The squares of a row of squares are two lines of pixels.
+  void apply_epilogue(const Arrays& arrays, int64_t first, int64_t count, int64_t feature) const {
+    for (int64_t done = 0; done < count;) {
+      const Tile t = tile(first + done);
+      const int64_t squares = std::min(count - done, s_.tile_columns() - t.column / kSide);
+      for (int64_t row = t.row; row < std::min(t.row + kSide, s_.rows); ++row) {
+        const int64_t offset =
+            ((t.image * s_.rows + row) * s_.columns + t.column) * s_.out + feature;
+        arrays.epilogue.apply({.elements = arrays.result + offset,
+                               .rows = std::min(squares * kSide, s_.columns - t.column),
+                               .columns = kPanelColumns,
+                               .row_step = s_.out,
+                               .column = feature,
+                               .offset = offset});
+      }
+      done += squares;
     }
   }
 
@@ -335,6 +348,14 @@ class WinogradConvolution : public Kernel {
     return {.image = number / (s_.tile_rows() * s_.tile_columns()),
             .row = in_image / s_.tile_columns() * kSide,
             .column = in_image % s_.tile_columns() * kSide};
+  }
+
+  // Begins to fetch the pixels that a patch does not share with the one before it.
+  void prefetch_patch(const PatchPixels& pixels) const {
+    for (int64_t i = 0; i < kPoints; ++i) {
+      if (i % kPatch < kPatch - kSide) continue;
+      for (int64_t at = 0; at < s_.in; at += kWinogradLanes) __builtin_prefetch(pixels[u(i)] + at);
+    }
   }
 
   // Padding is read from an array of zeros.

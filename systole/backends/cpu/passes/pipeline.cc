@@ -1,13 +1,16 @@
 #include "systole/backends/cpu/passes/pipeline.h"
 
 #include "systole/backends/cpu/passes/all_reduces.h"
+#include "systole/backends/cpu/passes/attention_fusion.h"
 #include "systole/backends/cpu/passes/canonicalize_convolutions.h"
 #include "systole/backends/cpu/passes/change_op_data_type.h"
 #include "systole/backends/cpu/passes/dot_strength_reduction.h"
 #include "systole/backends/cpu/passes/epilogue_fusion.h"
 #include "systole/backends/cpu/passes/move_transposes.h"
+#include "systole/backends/cpu/passes/recompute_elements.h"
 #include "systole/backends/cpu/passes/row_fusion.h"
 #include "systole/backends/cpu/passes/row_updates.h"
+#include "systole/backends/cpu/passes/update_fusion.h"
 #include "systole/hlo/ir/budget.h"
 #include "systole/hlo/passes/cse.h"
 #include "systole/hlo/passes/dce.h"
@@ -21,6 +24,8 @@ namespace systole::cpu {
 namespace {
 
 constexpr int64_t kFirstLevelCacheBytes = 16 * 1024;
+// A GELU by the error function is one loop: two would exchange five arrays.
+constexpr int kMaxLoopCode = 160;
 
 bool keeps_minor_axis(const hlo::Instruction& transpose) {
   const Dims& permutation = transpose.attrs<hlo::TransposeAttrs>().permutation;
@@ -30,6 +35,7 @@ bool keeps_minor_axis(const hlo::Instruction& transpose) {
 hlo::FusionOptions fusion_options(
     const std::function<bool(const hlo::Instruction&)>& has_native_code) {
   hlo::FusionOptions options = hlo::FusionOptions::defaults();
+  options.max_code = kMaxLoopCode;
   // A large transposition walks through memory across its lines: alone it can be done in blocks.
   options.inside = [=, inside = options.inside](const hlo::Instruction& x) {
     if (!has_native_code(x)) return false;
@@ -90,12 +96,19 @@ void run_passes(hlo::Module& module, const runtime::CompileOptions& options,
     // What is left of the transposes can be fused, and equal ones are one.
     pipeline.add<MoveTransposes>();
     pipeline.add<hlo::CommonSubexpressionElimination>();
+    // Before other fusions take its parts.
+    pipeline.add<AttentionFusion>();
+    // What a gradient computes again while it reads other arrays does not take memory until then.
+    pipeline.add<RecomputeElements>();
     pipeline.add<hlo::DeadCodeElimination>();
     // A kernel applies what follows its product while that is in a cache.
     pipeline.add<EpilogueFusion>();
     pipeline.add<hlo::FusionPass>(fusion_options(has_native_code));
     // What is left to go through memory between fusions can stay in a cache, row by row.
     pipeline.add<RowFusionPass>(has_native_code);
+    // What is left to write parts of arrays, rows of stacks often, can write them where they
+    // belong.
+    pipeline.add<UpdateFusion>();
     // Removes copies that fusion made, and instructions that it left unused.
     pipeline.add<hlo::DeadCodeElimination>();
     if (options.processes != nullptr) pipeline.add<AllReduceScheduler>();

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "systole/backends/cpu/analysis/attention_fusion.h"
 #include "systole/backends/cpu/analysis/liveness.h"
 #include "systole/backends/cpu/analysis/product_fusion.h"
 #include "systole/backends/cpu/analysis/row_access.h"
@@ -67,7 +68,8 @@ class Program {
   // instructions with native code can be members.
   bool is_thunk(const Instruction& x) const {
     if (x.num_results() == 0 || !hlo::is_pure(x) || !hlo::captures(x).empty()) return false;
-    if (x.is(Opcode::fusion)) return !is_row_fusion(x) && !is_product_fusion(x);
+    if (x.is(Opcode::fusion))
+      return !is_row_fusion(x) && !is_product_fusion(x) && !is_attention_fusion(x);
     if (x.is(Opcode::constant) || x.traits().has(hlo::kBitcast)) return false;
     return has_native_code_(x) &&
            (x.is(Opcode::reduce) || x.is(Opcode::rng_bit_generator) ||

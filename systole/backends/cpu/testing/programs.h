@@ -1,6 +1,7 @@
 // Whole programs for tests and measurements.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "systole/hlo/ir/builder.h"
@@ -17,5 +18,9 @@ struct TwoLayers {
   double rate = 0.01;
 };
 std::unique_ptr<hlo::Module> training_step(const TwoLayers& shape);
+
+// How many random programs a test compares: $SYSTOLE_RANDOM_PROGRAMS, for `make stress`, or
+// `otherwise`.
+uint64_t number_of_programs(uint64_t otherwise);
 
 }  // namespace systole::cpu::testing

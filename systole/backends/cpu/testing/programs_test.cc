@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "systole/backends/cpu/testing/compare.h"
 
 namespace systole::cpu::testing {
@@ -15,6 +17,11 @@ Value matmul(hlo::Builder& b, Value x, Value y, int64_t x_contracted, int64_t y_
 }
 
 }  // namespace
+
+uint64_t number_of_programs(uint64_t otherwise) {
+  const char* const wanted = std::getenv("SYSTOLE_RANDOM_PROGRAMS");
+  return wanted == nullptr ? otherwise : std::strtoull(wanted, nullptr, 10);
+}
 
 std::unique_ptr<hlo::Module> training_step(const TwoLayers& s) {
   auto module = std::make_unique<hlo::Module>("training_step");
