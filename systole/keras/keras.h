@@ -21,6 +21,7 @@
 #include "systole/keras/layers/advanced_activations.h"
 #include "systole/keras/layers/attention.h"
 #include "systole/keras/layers/convolution.h"
+#include "systole/keras/layers/convolutional_recurrent.h"
 #include "systole/keras/layers/core.h"
 #include "systole/keras/layers/lambda.h"
 #include "systole/keras/layers/merge.h"

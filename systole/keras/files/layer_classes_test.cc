@@ -38,6 +38,8 @@ constexpr LayerRow kLayerRows[] = {
     {"SimpleRNN", R"({"units": 3, "return_sequences": true})", "[[null, 4, 2]]"},
     {"LSTM", R"({"units": 3, "recurrent_dropout": 0.5, "go_backwards": true})", "[[null, 4, 2]]"},
     {"GRU", R"({"units": 3, "reset_after": true})", "[[null, 4, 2]]"},
+    {"ConvLSTM2D", R"({"filters": 3, "kernel_size": [2, 3], "padding": "same"})",
+     "[[null, 4, 5, 6, 2]]"},
     {"CuDNNLSTM", R"({"units": 3, "return_sequences": true})", "[[null, 4, 2]]"},
     {"CuDNNGRU", R"({"units": 3, "go_backwards": true})", "[[null, 4, 2]]"},
     {"SimpleRNNCell", R"({"units": 3, "activation": "relu"})", "[[null, 2], [null, 3]]"},

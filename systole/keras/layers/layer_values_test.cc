@@ -19,6 +19,7 @@ namespace {
 LayerRows all_rows() {
   LayerRows rows;
   add_attention_rows(rows);
+  add_convolutional_recurrent_rows(rows);
   add_core_rows(rows);
   add_merge_rows(rows);
   add_space_rows(rows);

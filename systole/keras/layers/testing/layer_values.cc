@@ -57,7 +57,8 @@ double activated(const std::string& name, double x) {
   if (name == "relu") return std::max(x, 0.0);
   if (name == "tanh") return std::tanh(x);
   if (name == "sigmoid") return 1 / (1 + std::exp(-x));
-  throw invalid_argument("activated: got '{}', expected linear, relu, tanh or sigmoid", name);
+  if (name == "hard_sigmoid") return std::clamp(0.2 * x + 0.5, 0.0, 1.0);
+  throw invalid_argument("activated: got '{}', expected linear, relu, tanh or a sigmoid", name);
 }
 
 }  // namespace systole::keras::layers::testing

@@ -60,6 +60,7 @@ double activated(const std::string& name, double x);
 
 // The rows, by kinds of layers.
 void add_attention_rows(LayerRows& rows);
+void add_convolutional_recurrent_rows(LayerRows& rows);
 void add_core_rows(LayerRows& rows);
 void add_merge_rows(LayerRows& rows);
 void add_space_rows(LayerRows& rows);
