@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,22 @@ namespace {
 
 constexpr const char* kPython = "python3";
 
+// Runs the package, or says how to get it.
+constexpr const char* kStart = R"(import sys
+try:
+    from systole_tpu.__main__ import main
+except ModuleNotFoundError:
+    sys.exit(f"systole: package systole-tpu, got none in {sys.executable}, expected it: "
+             f"{sys.executable} -m pip install systole-tpu")
+sys.exit(main(sys.argv[1:])))";
+
+struct RunOptions {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string tpu;
+  bool allow_missing = false;
+};
+
 bool is_program(std::string_view word) { return word.ends_with(".py"); }
 
 }  // namespace
@@ -22,13 +40,14 @@ bool is_program(std::string_view word) { return word.ends_with(".py"); }
 bool runs_python(std::span<char* const> words) {
   if (words.size() < 3) return false;
   const std::string_view command = words[1];
-  // `systole run --help` explains the command.
-  if (command == "run") return std::string_view(words[2]) != "--help";
+  // This program prints the help.
+  if (command == "run")
+    return words[2] != std::string_view("--help") && words[2] != std::string_view("-h");
   return command == "check" && is_program(words[2]);
 }
 
 void run_python(std::span<char* const> words) {
-  std::vector<const char*> call = {kPython, "-m", "systole_tpu"};
+  std::vector<const char*> call = {kPython, "-c", kStart};
   if (std::string_view(words[1]) == "check") call.push_back("check");
   call.insert(call.end(), words.begin() + 2, words.end());
   call.push_back(nullptr);
@@ -37,17 +56,30 @@ void run_python(std::span<char* const> words) {
                   words[1], kPython);
 }
 
+// Declares the options that the package reads (python/systole_tpu/__main__.py), for the help and
+// completions.
 const Command kRunCommand{
     .name = "run",
     .summary = "Runs a program of TensorFlow 1, in Python, as it is",
     .add =
         [](CommandLine& line) {
-          line.on_run([] {
-            throw UsageError(
-                "run: PROGRAM.py, got none; --tpu v2-8 before it names the TPU it finds");
-          });
+          auto options = std::make_shared<RunOptions>();
+          line.option("PROGRAM", options->program,
+                      "The program: PROGRAM.py, which finds Systole as `tensorflow`");
+          line.option("ARGS", options->arguments, "The program's own arguments");
+          line.option(
+                  "--tpu", options->tpu,
+                  "Before PROGRAM: the TPU that the program finds, whatever name it looks for: "
+                  "v2-8 ... v3-2048 (a virtual one of so many cores), local or grpc://HOST:PORT "
+                  "(a worker); by default $SYSTOLE_TPU")
+              .value_name("TPU");
+          line.flag(
+              "--allow-missing", options->allow_missing,
+              "Before PROGRAM: also runs a program that comes to names of TensorFlow that are "
+              "missing here, until it does");
+          line.on_run([] { throw UsageError("PROGRAM.py, got none, expected a program"); });
         },
-    .examples = {"old.py --steps=100", "--tpu v2-8 old.py"},
+    .examples = {"old.py --steps=100", "--tpu v2-8 old.py", "--allow-missing old.py"},
 };
 
 }  // namespace systole::app

@@ -102,10 +102,7 @@ ProgramReport check_program(std::string_view program, const std::string& file,
   } catch (const Error& error) {
     report.unknown = error.message();
     // Not a program that others may know better.
-    if (error.code() == Code::invalid_argument && report.findings.empty()) {
-      report.findings.push_back(
-          {.what = "no valid program", .why = error.message(), .refused = true});
-    }
+    report.is_valid = error.code() != Code::invalid_argument || !report.findings.empty();
   }
   return report;
 }
@@ -139,6 +136,7 @@ std::vector<std::string> differences_of(const CoreEstimate& ours, const CompileR
 
 bool ProgramReport::ok() const {
   if (compiled) return compiled->fits();
+  if (!is_valid) return false;
   const auto refused = [](const Finding& finding) { return finding.refused; };
   if (std::ranges::any_of(findings, refused)) return false;
   return std::ranges::all_of(estimates, &CoreEstimate::fits);
@@ -174,8 +172,12 @@ std::string ProgramReport::to_string() const {
     text += fmt::format("{}. {}\n", finding.refused ? std::to_string(++count) : "note",
                         finding.to_string());
   }
-  if (count == 0) text += "nothing that a TPU would refuse\n";
-  if (!unknown.empty()) text += "memory and time are not known: " + unknown + "\n";
+  if (!is_valid) {
+    text += "no valid program: " + unknown + "\n";
+  } else if (count == 0) {
+    text += "nothing that a TPU would refuse\n";
+  }
+  if (is_valid && !unknown.empty()) text += "memory and time are not known: " + unknown + "\n";
   if (flops > 0) text += fmt::format("products and convolutions: {:.4g} GFLOP\n", 1e-9 * flops);
   if (!estimates.empty()) text += "our estimate\n";
   for (const CoreEstimate& estimate : estimates) text += estimate_text(estimate);
@@ -196,8 +198,13 @@ nlohmann::json ProgramReport::to_json() const {
   }
   nlohmann::json cores = nlohmann::json::array();
   for (const CoreEstimate& estimate : estimates) cores.push_back(estimate.to_json());
-  nlohmann::json json = {{"ok", ok()},         {"findings", list}, {"estimates", cores},
-                         {"unknown", unknown}, {"flops", flops},   {"differences", differences()}};
+  nlohmann::json json = {{"ok", ok()},
+                         {"valid", is_valid},
+                         {"findings", list},
+                         {"estimates", cores},
+                         {"unknown", unknown},
+                         {"flops", flops},
+                         {"differences", differences()}};
   if (compiled) json["compiler"] = compiled->to_json();
   return json;
 }

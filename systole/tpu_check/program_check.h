@@ -17,6 +17,8 @@
 namespace systole::tpu_check {
 
 struct ProgramReport {
+  // False for a text that is no valid program; `unknown` says why.
+  bool is_valid = true;
   std::vector<Finding> findings;
   // Empty where the program has no static shapes or ops that Systole does not know; `unknown` says
   // why.
@@ -25,7 +27,8 @@ struct ProgramReport {
   double flops = 0;  // of products and convolutions, loops as often as they run
   std::optional<CompileReport> compiled;
 
-  // Returns whether Google's compiler, or in its absence every estimate, takes the program.
+  // Returns whether Google's compiler takes the program; in its absence, whether it is valid and
+  // every estimate takes it.
   bool ok() const;
   // What Google's compiler says that the estimates do not.
   std::vector<std::string> differences() const;

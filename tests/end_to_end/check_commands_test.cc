@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kProgram =
     "func.func public @main(%0: tensor<8x128xf32>) -> tensor<8x128xf32> {\n"
@@ -61,6 +62,32 @@ TEST_F(CheckCommands, PrintOneJsonObject) {
   EXPECT_EQ(of_program["estimates"][0]["fits"], true);
 }
 
+TEST_F(CheckCommands, TakeSeveralFiles) {
+  const std::string model = "examples/configs/iris.yaml";
+  const std::string refused = write("refused.mlir", "// fake: too big\n" + std::string(kProgram));
+  const std::string missing = folder_ / "none.yaml";
+  const std::string program = write("m.mlir", kProgram);
+  const std::string files = model + " " + refused + " " + missing + " " + program;
+  const ProgramResult text = check(files);
+  EXPECT_EQ(text.status, 1);
+  for (const std::string& path : {model, refused, missing, program})
+    EXPECT_THAT(text.output, HasSubstr(path + "\n")) << text.output;
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr("does not fit: 18.6 GiB"), HasSubstr("fits: 16.0 KiB"),
+                    HasSubstr("FAILED_PRECONDITION: " + refused), HasSubstr("NOT_FOUND")));
+  const auto list = nlohmann::json::parse(check(files + " --json 2>/dev/null").output);
+  ASSERT_EQ(list.size(), 4U);
+  EXPECT_EQ(list[0]["file"], model);
+  EXPECT_EQ(list[0]["ok"], true);
+  EXPECT_EQ(list[1]["compiler"]["verdict"], "too_big");
+  EXPECT_THAT(list[2]["error"], HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(list[3]["file"], program);
+  const ProgramResult good = check("examples/configs/*.yaml " + program);
+  EXPECT_EQ(good.status, 0) << good.output;
+  EXPECT_THAT(check(files + " --save x").output, HasSubstr("--save, got several files"));
+  EXPECT_EQ(run_program("systole check").status, 2);
+}
+
 TEST_F(CheckCommands, TellWhatTheCompilerRefuses) {
   const std::string custom =
       "func.func @main(%0: tensor<8xf32>) -> tensor<8xf32> {\n"
@@ -99,6 +126,33 @@ TEST_F(CheckCommands, NeedSenseOfTheirOptions) {
   EXPECT_THAT(check(file + " --predict v2-8").output, HasSubstr("expected it without"));
   EXPECT_THAT(run_program("systole check " + file + " --compile v3-9 --tpu-library x").output,
               HasSubstr("expected v3-N with N = 8, 16"));
+}
+
+TEST_F(CheckCommands, RefuseOptionsOfModelsWithPrograms) {
+  const std::string file = write("m.mlir", kProgram);
+  for (const char* option : {"--steps 5", "--price 3", "--logdir x", "--predict cpu"}) {
+    const ProgramResult result = run_program("systole check " + file + " " + option);
+    EXPECT_EQ(result.status, 2) << option;
+    EXPECT_THAT(result.output, AllOf(HasSubstr(std::string(option).substr(0, 7)),
+                                     HasSubstr("expected it with a model")));
+  }
+}
+
+TEST_F(CheckCommands, TellWhatIsNoVerdictOfATpu) {
+  const std::string text(kProgram);
+  const ProgramResult invalid =
+      run_program("systole check " + write("bad.mlir", text.substr(0, text.size() - 3)));
+  EXPECT_EQ(invalid.status, 1);
+  EXPECT_THAT(invalid.output, AllOf(HasSubstr("no valid program"), HasSubstr("INVALID_ARGUMENT"),
+                                    Not(HasSubstr("a TPU would refuse"))));
+  const std::string good = write("m.mlir", kProgram);
+  const ProgramResult unknown = run_program("systole check " + good + " --predict v9-8");
+  EXPECT_THAT(unknown.output, AllOf(HasSubstr("TPU, got 'v9-8'"), Not(HasSubstr("would refuse"))));
+  const std::string slow = write("slow.mlir", "// fake: hang\n" + text);
+  const ProgramResult late = check(slow + " --time-limit 0.3");
+  EXPECT_EQ(late.status, 1);
+  EXPECT_THAT(late.output, AllOf(HasSubstr("DEADLINE_EXCEEDED"), HasSubstr("no verdict"),
+                                 Not(HasSubstr("one that a TPU would refuse"))));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 
 #include "apps/systole/base/output.h"
 #include "apps/systole/train/step_prediction.h"
-#include "systole/base/error.h"
 #include "systole/base/log.h"
 #include "systole/base/progress.h"
 #include "systole/io/file_systems/file_systems.h"
@@ -76,6 +75,22 @@ CheckedProgram read_checked(const std::string& path) {
   return checked;
 }
 
+// Why a program is not taken.
+Error refusal_of(const tpu_check::ProgramReport& report, const std::string& path) {
+  if (!report.is_valid)
+    return invalid_argument("{}: program, got none that is valid: {}", path, report.unknown);
+  if (report.compiled && report.compiled->verdict == tpu_check::Verdict::out_of_time)
+    return make_error(Code::deadline_exceeded, "{}: Google's compiler, got no verdict: {}", path,
+                      report.compiled->message);
+  const bool is_too_big = report.compiled
+                              ? report.compiled->verdict == tpu_check::Verdict::too_big
+                              : std::ranges::none_of(report.findings, &tpu_check::Finding::refused);
+  if (is_too_big)
+    return failed_precondition("{}: program, got one that does not fit, expected one that does",
+                               path);
+  return failed_precondition("{}: program, got one that a TPU would refuse, expected none", path);
+}
+
 // A batch that the cores cannot share is that of one core.
 CheckReport report_for_cores(const tpu_check::Target& target, const TrainingConfig& config,
                              const InputFn& input) {
@@ -134,8 +149,8 @@ bool is_program(const std::string& path) {
   return hlo::is_bytecode(tpu_check::program_in(bytes));
 }
 
-void check_program(const std::string& path, const std::string& system,
-                   const CompilerOptions& compiler, bool json) {
+FileCheck check_program(const std::string& path, const std::string& system,
+                        const CompilerOptions& compiler) {
   const CheckedProgram checked = read_checked(path);
   const std::string_view program = checked.program;
   std::vector<std::string> systems = {"v2-8", "v3-8"};
@@ -147,43 +162,40 @@ void check_program(const std::string& path, const std::string& system,
     systems = {system};
   }
   if (compiler.wanted()) systems = {compiler.system};
+  for (const std::string& name : systems) profile::tpu_system(name);  // or it is an error
   tpu_check::ProgramReport report = tpu_check::check_program(program, path, systems);
   if (compiler.wanted()) {
     report.compiled = tpu_check::compile(program, path, compiler.read());
     end_progress();
   }
-  if (json) {
-    print_json(report.to_json());
-  } else {
-    fmt::print("{}", report.to_string());
-  }
-  if (report.ok()) return;
-  throw failed_precondition("{}: program, got one that a TPU would refuse, expected none", path);
+  FileCheck check{report.to_string(), report.to_json(), {}};
+  if (!report.ok()) check.refusal = refusal_of(report, path);
+  return check;
 }
 
-void check_step(const std::string& path, const TrainingConfig& config, const InputFn& input,
-                const CompilerOptions& compiler, bool json) {
+FileCheck check_step(const std::string& path, const TrainingConfig& config, const InputFn& input,
+                     const CompilerOptions& compiler) {
   const tpu_check::Target target = tpu_check::target_of(compiler.system);
   CheckReport report = report_for_cores(target, config, input);
   if (report.step.module == nullptr) {
-    fmt::print("{}", report.to_string());
-    throw failed_precondition(
-        "{}: program of a step, got none, expected one: correct what stands "
-        "above",
-        path);
+    return {report.to_string(), report.to_json(),
+            failed_precondition("{}: program of a step, got none, expected one: correct what "
+                                "stands above",
+                                path)};
   }
   report.compile(compiler.read());
   end_progress();
-  if (json) {
-    print_json(report.to_json());
-  } else {
-    fmt::print("{}", report.to_string());
+  FileCheck check{report.to_string(), report.to_json(), {}};
+  if (report.compiled && report.compiled->verdict == tpu_check::Verdict::out_of_time) {
+    check.refusal = make_error(Code::deadline_exceeded, "{}: Google's compiler, got no verdict: {}",
+                               path, report.compiled->message);
+  } else if (!report.ok()) {
+    check.refusal = failed_precondition(
+        "{}: step of the model, got one that Google's compiler does not take for {}, expected one "
+        "that fits",
+        path, target.system);
   }
-  if (report.ok()) return;
-  throw failed_precondition(
-      "{}: step of the model, got one that Google's compiler does not take for "
-      "{}, expected one that fits",
-      path, target.system);
+  return check;
 }
 
 }  // namespace systole::app

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "apps/systole/base/output.h"
 #include "systole/io/file_systems/file_systems.h"
 #include "systole/profile/prediction/cpu_machine.h"
 #include "systole/profile/prediction/dense_net.h"
@@ -88,12 +87,13 @@ std::string duration(double seconds) {
                       : fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
-void print_training(const StepPredictionOptions& options, int64_t steps, double step_seconds) {
-  if (steps <= 0) return;
+std::string training_text(const StepPredictionOptions& options, int64_t steps,
+                          double step_seconds) {
+  if (steps <= 0) return "";
   const double seconds = static_cast<double>(steps) * step_seconds;
-  fmt::print("{} steps    {}", steps, duration(seconds));
-  if (options.price > 0) fmt::print(", price {:.2f}", options.price * seconds / 3600);
-  fmt::print("\n");
+  const std::string price =
+      options.price > 0 ? fmt::format(", price {:.2f}", options.price * seconds / 3600) : "";
+  return fmt::format("{} steps    {}{}\n", steps, duration(seconds), price);
 }
 
 int64_t steps_of(const TrainingConfig& config, const StepPredictionOptions& options) {
@@ -107,60 +107,55 @@ std::string price_text(double price_per_hour, double seconds) {
 }
 
 // A line for a slice of each generation. A price is that of Google's list, on demand.
-void print_all_predictions(const TrainingConfig& config, const InputFn& input,
-                           const StepPredictionOptions& options) {
+FileCheck predict_on_all(const TrainingConfig& config, const InputFn& input,
+                         const StepPredictionOptions& options) {
   const int64_t steps = steps_of(config, options);
-  nlohmann::json rows = nlohmann::json::array();
-  if (!options.json) {
-    fmt::print("{:8} {:>5} {:>13} {:>10} {:>12} {:>8} {:>14} {:>9}  {}\n", "TPU", "fits",
-               "GB a core", "ms a step", "examples/s", "$ a hour", fmt::format("{} steps", steps),
-               "$", "limited by");
-  }
+  FileCheck check{fmt::format("{:8} {:>5} {:>13} {:>10} {:>12} {:>8} {:>14} {:>9}  {}\n", "TPU",
+                              "fits", "GB a core", "ms a step", "examples/s", "$ a hour",
+                              fmt::format("{} steps", steps), "$", "limited by"),
+                  nlohmann::json::array(),
+                  {}};
   for (const std::string_view name : profile::examples_of_tpu_systems()) {
     const TpuSystem system = profile::tpu_system(name);
     const StepPrediction p = predict_model(system.name, config, input);
     const double examples =
         static_cast<double>(*config.estimator.train_batch_size) / p.step_seconds;
     const double seconds = static_cast<double>(steps) * p.step_seconds;
-    if (options.json) {
-      nlohmann::json row = p.to_json(system.name, 0);
-      row["steps"] = steps;
-      row["price_per_hour"] = system.price_per_hour();
-      rows.push_back(std::move(row));
-      continue;
-    }
-    fmt::print("{:8} {:>5} {:>13} {:10.3f} {:12.4g} {:>8} {:>14} {:>9}  {}\n", system.name,
-               p.fits() ? "yes" : "no",
-               fmt::format("{:.2f} of {:.1f}", 1e-9 * p.memory_bytes, 1e-9 * p.memory_limit),
-               1e3 * p.step_seconds, examples, price_text(system.price_per_hour(), 3600),
-               duration(seconds), price_text(system.price_per_hour(), seconds), p.limit);
+    check.text +=
+        fmt::format("{:8} {:>5} {:>13} {:10.3f} {:12.4g} {:>8} {:>14} {:>9}  {}\n", system.name,
+                    p.fits() ? "yes" : "no",
+                    fmt::format("{:.2f} of {:.1f}", 1e-9 * p.memory_bytes, 1e-9 * p.memory_limit),
+                    1e3 * p.step_seconds, examples, price_text(system.price_per_hour(), 3600),
+                    duration(seconds), price_text(system.price_per_hour(), seconds), p.limit);
+    nlohmann::json row = p.to_json(system.name, 0);
+    row["steps"] = steps;
+    row["price_per_hour"] = system.price_per_hour();
+    check.json.push_back(std::move(row));
   }
-  if (options.json) print_json(rows);
+  return check;
 }
 
 }  // namespace
 
-void print_prediction(const TrainingConfig& config, const InputFn& input,
-                      const StepPredictionOptions& options) {
-  if (options.system == "all") return print_all_predictions(config, input, options);
+FileCheck predict_step(const TrainingConfig& config, const InputFn& input,
+                       const StepPredictionOptions& options) {
+  if (options.system == "all") return predict_on_all(config, input, options);
   const StepPrediction prediction = predict_model(options.system, config, input);
   const auto batch = static_cast<double>(*config.estimator.train_batch_size);
   const int64_t steps = steps_of(config, options);
-  if (!options.json) {
-    fmt::print("{} with batches of {}: {:.4g} examples/s\n{}", options.system, batch,
-               batch / prediction.step_seconds, prediction.to_string());
-    print_training(options, steps, prediction.step_seconds);
-  }
-  if (options.logdir.empty() && !options.json) return;
-  nlohmann::json page = prediction.to_json(options.system);
-  page["batch_size"] = batch;
-  page["steps"] = steps;
-  page["price_per_hour"] = options.price;
-  if (options.json) print_json(page);
-  if (options.logdir.empty()) return;
+  FileCheck check{fmt::format("{} with batches of {}: {:.4g} examples/s\n{}{}", options.system,
+                              batch, batch / prediction.step_seconds, prediction.to_string(),
+                              training_text(options, steps, prediction.step_seconds)),
+                  prediction.to_json(options.system),
+                  {}};
+  check.json["batch_size"] = batch;
+  check.json["steps"] = steps;
+  check.json["price_per_hour"] = options.price;
+  if (options.logdir.empty()) return check;
   const std::string path =
-      profile::write_page(page, "prediction", options.logdir, default_file_system());
-  if (!options.json) fmt::print("page for `systole board {}`: {}\n", options.logdir, path);
+      profile::write_page(check.json, "prediction", options.logdir, default_file_system());
+  check.text += fmt::format("page for `systole board {}`: {}\n", options.logdir, path);
+  return check;
 }
 
 void print_published_steps(const std::string& path) {
