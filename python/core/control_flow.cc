@@ -3,6 +3,7 @@
 #include "systole/graph/api/control_flow_ops.h"
 #include "systole/graph/api/py_func.h"
 #include "systole/graph/functions/functional_ops.h"
+#include "systole/graph/functions/tpu_replicate.h"
 #include "systole/graph/gradients/recompute_grad.h"
 #include "values.h"
 
@@ -40,6 +41,41 @@ nb::object py_func_object(nb::object f, nb::list inputs, nb::list types, const s
   });
 }
 
+// -- Computations on the cores of a TPU.
+
+tpu::Computation computation_of(nb::object fn) {
+  return [fn](const std::vector<Output>& inputs) { return list_of(fn(wrap(inputs))); };
+}
+
+void bind_tpu_functions(nb::module_& m) {
+  m.def("tpu_replicate", [](nb::object fn, nb::list inputs, const std::string& name) {
+    return building([&] {
+      std::vector<std::vector<Output>> all;
+      for (nb::handle replica : inputs) all.push_back(list_of(replica));
+      nb::list results;
+      for (const std::vector<Output>& replica : tpu::replicate(computation_of(fn), all, {.name = name})) {
+        results.append(wrap(replica));
+      }
+      return results;
+    });
+  });
+  m.def("tpu_shard", [](nb::object fn, nb::list inputs, int num_shards, nb::handle input_axes, bool from_all, nb::handle output_axes) {
+    return building([&] {
+      return wrap(tpu::shard(computation_of(fn), list_of(inputs),
+                             {.num_shards = num_shards,
+                              .input_shard_axes = integers_of(input_axes),
+                              .outputs_from_all_shards = from_all,
+                              .output_shard_axes = integers_of(output_axes)}));
+    });
+  });
+  m.def("tpu_repeat", [](int64_t n, nb::object body, nb::list inputs) {
+    return building([&] { return wrap(tpu::repeat(n, LoopBodyFn(step(body)), InputList(list_of(inputs)))); });
+  });
+  m.def("tpu_outside_compilation", [](nb::object fn) {
+    return building([&] { return wrap(tpu::outside_compilation(branch(fn))); });
+  });
+}
+
 }  // namespace
 
 void bind_control_flow(nb::module_& m) {
@@ -74,6 +110,7 @@ void bind_control_flow(nb::module_& m) {
     });
   });
   m.def("py_func", py_func_object);
+  bind_tpu_functions(m);
   // fn(list) -> list, whose values are computed again for its gradients.
   m.def("recompute_grad", [](nb::object fn, nb::list inputs) {
     return building([&] {

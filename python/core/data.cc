@@ -60,11 +60,17 @@ Dataset::GraphFunction traced(nb::object f) {
   return [f](const Nest<Output>& element) { return outputs_of(f(outputs_object(element))); };
 }
 
-// A count: a number, or a tensor of the graph.
+// A count: a number, or a tensor of the graph. `argument`: "batch: batch_size", for errors.
 template <class Number, class Tensor_>
-Dataset counted(nb::handle count, Number number, Tensor_ tensor) {
+Dataset counted(const char* argument, nb::handle count, Number number, Tensor_ tensor) {
   if (symbolic_dtype(count) != DType::invalid) return tensor(input_of(count));
-  return number(nb::cast<int64_t>(nb::int_(nb::borrow(count))));
+  PyObject* const index = PyNumber_Index(count.ptr());
+  if (index == nullptr) {
+    PyErr_Clear();
+    throw nb::type_error(
+        fmt::format("tf.data.Dataset.{}, got {}, expected an integer", argument, nb::repr(count).c_str()).c_str());
+  }
+  return number(nb::cast<int64_t>(nb::steal(index)));
 }
 
 FileNames files_of(nb::handle value) {
@@ -199,19 +205,19 @@ void bind_transformations(nb::class_<Dataset>& c) {
       .def("take",
            [](D d, nb::handle n) {
              return building([&] {
-               return counted(n, [&](int64_t k) { return d.take(k); }, [&](const Input& k) { return d.take(k); });
+               return counted("take: count", n, [&](int64_t k) { return d.take(k); }, [&](const Input& k) { return d.take(k); });
              });
            })
       .def("skip",
            [](D d, nb::handle n) {
              return building([&] {
-               return counted(n, [&](int64_t k) { return d.skip(k); }, [&](const Input& k) { return d.skip(k); });
+               return counted("skip: count", n, [&](int64_t k) { return d.skip(k); }, [&](const Input& k) { return d.skip(k); });
              });
            })
       .def("repeat",
            [](D d, nb::handle n) {
              return building([&] {
-               return counted(n, [&](int64_t k) { return d.repeat(k); }, [&](const Input& k) { return d.repeat(k); });
+               return counted("repeat: count", n, [&](int64_t k) { return d.repeat(k); }, [&](const Input& k) { return d.repeat(k); });
              });
            })
       .def("shard", [](D d, int64_t n, int64_t i) { return building([&] { return d.shard(n, i); }); })
@@ -219,14 +225,14 @@ void bind_transformations(nb::class_<Dataset>& c) {
            [](D d, nb::handle buffer, nb::handle seed, bool reshuffle) {
              return building([&] {
                const ShuffleOptions options{.seed = seed_of(seed), .reshuffle_each_iteration = reshuffle};
-               return counted(buffer, [&](int64_t k) { return d.shuffle(k, options); },
+               return counted("shuffle: buffer_size", buffer, [&](int64_t k) { return d.shuffle(k, options); },
                               [&](const Input& k) { return d.shuffle(k, options); });
              });
            })
       .def("batch",
            [](D d, nb::handle size, bool drop) {
              return building([&] {
-               return counted(size, [&](int64_t k) { return d.batch(k, drop); },
+               return counted("batch: batch_size", size, [&](int64_t k) { return d.batch(k, drop); },
                               [&](const Input& k) { return d.batch(k, drop); });
              });
            })

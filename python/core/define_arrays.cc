@@ -101,11 +101,12 @@ void define_parts() {
   function("matrix_diag_part", matrix_diag_part, {"input"});
   function("diag_part", diag_part, {"input"});
   function("trace", trace, {"x"});
-  function("gather_nd", gather_nd, {"params", "indices"});
-  function("scatter_nd", scatter_nd, {"indices", "updates", "shape"});
+  function("gather_nd", gather_nd, {"params", "indices"}).with_types("params: T, indices: Tindices");
+  function("scatter_nd", scatter_nd, {"indices", "updates", "shape"}).with_types("indices: Tindices, updates: T");
   function("reverse_sequence", reverse_sequence, {"input", "seq_lengths"},
            field("seq_axis", &ReverseSequenceOptions::seq_axis),
-           field("batch_axis", &ReverseSequenceOptions::batch_axis));
+           field("batch_axis", &ReverseSequenceOptions::batch_axis))
+      .with_types("input: T, seq_lengths: Tlen");
   function("depth_to_space", depth_to_space, {"input", "block_size"});
   function("space_to_depth", space_to_depth, {"input", "block_size"});
   function("strided_slice",

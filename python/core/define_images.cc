@@ -59,7 +59,8 @@ void define_sizes() {
              return image::crop_and_resize(images, boxes, numbers, {size.at(0), size.at(1)},
                                            {.method = kind, .extrapolation_value = outside.value_or(0)});
            },
-           {"image", "boxes", "box_ind", "crop_size", "method", "extrapolation_value"});
+           {"image", "boxes", "box_ind", "crop_size", "method", "extrapolation_value"})
+      .with_types("image: T, boxes: float32, box_ind: int32");
   using J = image::DecodeJpegOptions;
   function("image.decode_and_crop_jpeg", image::decode_and_crop_jpeg, {"contents", "crop_window"},
            field("channels", &J::channels), field("ratio", &J::ratio), field("fancy_upscaling", &J::fancy_upscaling),

@@ -137,8 +137,9 @@ void define_products() {
            field("use_norm", &ClipByGlobalNormOptions::use_norm));
   function("cast", static_cast<Output (*)(const Input&, DType, const NameOptions&)>(cast), {"x", "dtype"});
   function("where", static_cast<Output (*)(const Input&, const Input&, const Input&, const NameOptions&)>(where),
-           {"condition", "x", "y"});
-  function("where_v2", where_v2, {"condition", "x", "y"});
+           {"condition", "x", "y"})
+      .with_types("condition: bool, x: T, y: T");
+  function("where_v2", where_v2, {"condition", "x", "y"}).with_types("condition: bool, x: T, y: T");
   function("linspace",
            static_cast<Output (*)(const Input&, const Input&, int64_t, const NameOptions&)>(linspace),
            {"start", "stop", "num"});

@@ -34,7 +34,7 @@ void define_softmax() {
                  {.targets = targets, .logits = logits, .pos_weight = pos_weight, .name = options.name});
            },
            {"targets", "logits", "pos_weight"});
-  function("nn.in_top_k", in_top_k, {"predictions", "targets", "k"});
+  function("nn.in_top_k", in_top_k, {"predictions", "targets", "k"}).with_types("predictions: float32, targets: T");
 }
 
 void define_windows() {
@@ -104,7 +104,8 @@ void define_nn() {
            field("seed", &DropoutOptions::seed));
   function("nn.embedding_lookup",
            static_cast<Output (*)(const Input&, const Input&, const NameOptions&)>(embedding_lookup),
-           {"params", "ids"});
+           {"params", "ids"})
+      .with_types("params: T, ids: Tindices");
   function("nn.xw_plus_b", xw_plus_b, {"x", "weights", "biases"});
   function("nn.relu_layer", relu_layer, {"x", "weights", "biases"});
   function("log_sigmoid", log_sigmoid, {"x"});

@@ -1,5 +1,6 @@
 // Errors of the library as exceptions of Python.
 #include "bindings.h"
+#include "functions.h"
 #include "systole/base/error.h"
 #include "systole/train/loop/signals.h"
 
@@ -16,6 +17,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     nb::object make = nb::module_::import_("systole_tpu.tensorflow.errors").attr("make_error");
     nb::object made = make(static_cast<int>(error.code()), error.message().c_str());
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  } catch (const ArgumentError& error) {
+    PyErr_SetString(error.is_type ? PyExc_TypeError : PyExc_ValueError, error.to_string().c_str());
   }
 }
 

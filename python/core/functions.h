@@ -7,6 +7,8 @@
 // and `name`. Arguments that Python leaves out keep their defaults.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -25,10 +27,32 @@ struct Arguments {
   std::string_view function;
   nb::dict values;
   DType like = DType::invalid;  // the dtype of the first tensor: arrays among the others take it
+  // By argument: the dtype of the tensors to which the op's definition gives the same type.
+  const std::map<std::string, DType, std::less<>>* likes = nullptr;
 
   nb::object find(const char* name) const {
     return values.contains(name) ? nb::object(values[name]) : nb::none();
   }
+  // Returns a copy whose `like` is that of one argument.
+  Arguments of(const char* name) const {
+    Arguments one = *this;
+    if (likes == nullptr) return one;
+    const auto found = likes->find(std::string_view(name));
+    if (found != likes->end()) one.like = found->second;
+    return one;
+  }
+};
+
+// An argument's value could not be converted; `reason` is the text of Python's exception.
+struct ArgumentError {
+  std::string argument;
+  nb::object value;
+  std::string expected;
+  std::string reason;
+  bool is_type = true;  // TypeError, else ValueError
+
+  // "argument 'axis', got 'a', expected an integer (...)"
+  std::string to_string() const;
 };
 
 // Converts Python's value to T. `missing` is the default.
@@ -57,33 +81,35 @@ inline std::vector<double> numbers_of(nb::handle value) {
   return numbers;
 }
 
-#define SYSTOLE_FROM(Type, expression)                                                        \
+#define SYSTOLE_FROM(Type, expected, expression)                                              \
   template <>                                                                                 \
   struct From<Type> {                                                                         \
+    static constexpr const char* kExpected = expected;                                        \
     static Type get(nb::handle value, [[maybe_unused]] const Arguments& a) { return expression; } \
   };
-SYSTOLE_FROM(Input, input_of(value, a.like))
-SYSTOLE_FROM(Output, output_of(value, a.like))
-SYSTOLE_FROM(bool, nb::cast<bool>(nb::bool_(nb::borrow(value))))
-SYSTOLE_FROM(int, nb::cast<int>(nb::int_(nb::borrow(value))))
-SYSTOLE_FROM(int64_t, integer_of(value))
-SYSTOLE_FROM(uint32_t, static_cast<uint32_t>(integer_of(value)))
-SYSTOLE_FROM(double, nb::cast<double>(nb::float_(nb::borrow(value))))
-SYSTOLE_FROM(std::string, nb::cast<std::string>(nb::str(value)))
-SYSTOLE_FROM(DType, dtype_of_object(value))
-SYSTOLE_FROM(Shape, shape_of_object(value))
-SYSTOLE_FROM(Axes, Axes(integers_of(value)))
-SYSTOLE_FROM(std::vector<int64_t>, integers_of(value))
-SYSTOLE_FROM(std::vector<double>, numbers_of(value))
-SYSTOLE_FROM(Padding, Padding(nb::cast<std::string>(nb::str(value)).c_str()))
-SYSTOLE_FROM(Initializer, initializer_of(value))
-SYSTOLE_FROM(layers::Regularizer, regularizer_of(value))
-SYSTOLE_FROM(layers::Activation, activation_of(value))
-SYSTOLE_FROM(Variable, variable_of(value))
+SYSTOLE_FROM(Input, "a tensor", input_of(value, a.like))
+SYSTOLE_FROM(Output, "a tensor", output_of(value, a.like))
+SYSTOLE_FROM(bool, "a bool", nb::cast<bool>(nb::bool_(nb::borrow(value))))
+SYSTOLE_FROM(int, "an integer", nb::cast<int>(nb::int_(nb::borrow(value))))
+SYSTOLE_FROM(int64_t, "an integer", integer_of(value))
+SYSTOLE_FROM(uint32_t, "an integer", static_cast<uint32_t>(integer_of(value)))
+SYSTOLE_FROM(double, "a number", nb::cast<double>(nb::float_(nb::borrow(value))))
+SYSTOLE_FROM(std::string, "a text", nb::cast<std::string>(nb::str(value)))
+SYSTOLE_FROM(DType, "a dtype", dtype_of_object(value))
+SYSTOLE_FROM(Shape, "a shape", shape_of_object(value))
+SYSTOLE_FROM(Axes, "an integer or a list of integers", Axes(integers_of(value)))
+SYSTOLE_FROM(std::vector<int64_t>, "integers", integers_of(value))
+SYSTOLE_FROM(std::vector<double>, "numbers", numbers_of(value))
+SYSTOLE_FROM(Padding, "'SAME' or 'VALID'", Padding(nb::cast<std::string>(nb::str(value)).c_str()))
+SYSTOLE_FROM(Initializer, "an initializer", initializer_of(value))
+SYSTOLE_FROM(layers::Regularizer, "a regularizer", regularizer_of(value))
+SYSTOLE_FROM(layers::Activation, "a function", activation_of(value))
+SYSTOLE_FROM(Variable, "a variable", variable_of(value))
 #undef SYSTOLE_FROM
 
 template <>
 struct From<layers::Training> {
+  static constexpr const char* kExpected = "a bool";
   static layers::Training get(nb::handle value, const Arguments&) {
     if (symbolic_dtype(value) != DType::invalid) return layers::Training(output_of(value));
     return layers::Training(nb::cast<bool>(nb::bool_(nb::borrow(value))));
@@ -91,6 +117,7 @@ struct From<layers::Training> {
 };
 template <>
 struct From<layers::Extent> {
+  static constexpr const char* kExpected = "one size, or two";
   static layers::Extent get(nb::handle value, const Arguments&) {
     const std::vector<int64_t> sizes = integers_of(value);
     return sizes.size() == 1 ? layers::Extent(sizes[0]) : layers::Extent(sizes.at(0), sizes.at(1));
@@ -105,6 +132,7 @@ struct From<Reuse> {
 };
 template <>
 struct From<ShapeInput> {
+  static constexpr const char* kExpected = "a shape";
   static ShapeInput get(nb::handle value, const Arguments&) {
     if (symbolic_dtype(value) != DType::invalid) return ShapeInput(output_of(value));
     if (nb::hasattr(value, "as_list")) return ShapeInput(shape_of_object(value));
@@ -125,6 +153,7 @@ struct From<ShapeInput> {
 };
 template <>
 struct From<InputList> {
+  static constexpr const char* kExpected = "a list of tensors";
   static InputList get(nb::handle value, const Arguments& a) {
     DType like = a.like;
     for (nb::handle element : nb::borrow<nb::object>(value)) {
@@ -192,9 +221,40 @@ struct Function {
   std::string name;
   std::vector<std::string> arguments;
   std::function<nb::object(const Arguments&)> call;
+  // Which arguments share a dtype, in the notation of op definitions (op_signature.h): "x: T, indices: Tindices". By
+  // default that of the op of the function's name.
+  std::string types;
+
+  Function& with_types(std::string inputs) {
+    types = std::move(inputs);
+    return *this;
+  }
 };
 // Makes it one of those that functions() lists.
-void add_function(Function function);
+Function& add_function(Function function);
+
+template <class T>
+constexpr const char* expected_of() {
+  if constexpr (requires { From<T>::kExpected; }) {
+    return From<T>::kExpected;
+  } else if constexpr (requires { typename T::value_type; }) {
+    return expected_of<typename T::value_type>();
+  } else {
+    return "another value";
+  }
+}
+// To be called in a catch block. Throws ArgumentError if the exception is a failed conversion; else rethrows it.
+[[noreturn]] void throw_argument_error(const char* argument, nb::handle value, const char* expected);
+
+// The value as T. Errors: ArgumentError.
+template <class T>
+T convert(const char* argument, nb::handle value, const Arguments& a) {
+  try {
+    return From<T>::get(value, a.of(argument));
+  } catch (...) {
+    throw_argument_error(argument, value, expected_of<T>());
+  }
+}
 
 template <class O, class M>
 struct Field {
@@ -203,7 +263,7 @@ struct Field {
 
   void set(O& options, const Arguments& a) const {
     const nb::object value = a.find(name);
-    if (!value.is_none()) options.*member = From<M>::get(value, a);
+    if (!value.is_none()) options.*member = convert<M>(name, value, a);
   }
 };
 template <class O, class M>
@@ -220,13 +280,13 @@ T argument(const Arguments& a, const std::vector<const char*>& names, size_t& ne
     const char* name = names.at(next++);
     const nb::object value = a.find(name);
     if constexpr (requires { typename T::value_type; } && std::is_constructible_v<T, std::nullopt_t>) {
-      return From<T>::get(value, a);
+      return value.is_none() ? T() : convert<T>(name, value, a);
     } else {
       if (value.is_none()) {
         if constexpr (std::is_same_v<T, std::string>) return {};
         throw nb::type_error(fmt::format("{}() missing required argument '{}'", a.function, name).c_str());
       }
-      return From<T>::get(value, a);
+      return convert<T>(name, value, a);
     }
   } else {
     T options{};
@@ -240,8 +300,8 @@ T argument(const Arguments& a, const std::vector<const char*>& names, size_t& ne
 }
 
 template <class R, class... A, class... F>
-void function(const char* name, R (*f)(A...), std::vector<const char*> names, const F&... fields) {
-  Function made{name, {}, nullptr};
+Function& function(const char* name, R (*f)(A...), std::vector<const char*> names, const F&... fields) {
+  Function made{.name = name};
   for (const char* argument_name : names) made.arguments.emplace_back(argument_name);
   (made.arguments.emplace_back(fields.name), ...);
   made.call = [=](const Arguments& a) {
@@ -250,7 +310,7 @@ void function(const char* name, R (*f)(A...), std::vector<const char*> names, co
     std::tuple<std::decay_t<A>...> values{argument<std::decay_t<A>>(a, names, next, fields...)...};
     return result_object(std::apply(f, values));
   };
-  add_function(std::move(made));
+  return add_function(std::move(made));
 }
 
 // The lists.

@@ -3,6 +3,8 @@
 #include "keras.h"
 #include "rules.h"
 #include "systole/keras/fit/interruption.h"
+#include "systole/keras_estimator/check_model.h"
+#include "tpu_check.h"
 
 namespace systole::python {
 namespace {
@@ -155,6 +157,21 @@ nb::tuple fit(const Model& model, nb::handle input, nb::dict given) {
 
 nb::list scores_object(const keras::Scores& scores) { return nb::list(nb::cast(scores.values)); }
 
+CheckReport check_model(const Model& model, nb::handle parts, int64_t batch_size, nb::dict keywords) {
+  Keep keep;
+  const Arrays arrays = arrays_of(parts, &keep);
+  const TPUCheckOptions options = check_options_of(keywords);
+  return running([&] {
+    return keras::estimator::check(model, arrays.x, arrays.y,
+                                   {.batch_size = batch_size,
+                                    .compile = options.compile,
+                                    .tpu_library = options.tpu_library,
+                                    .low_effort = options.low_effort,
+                                    .max_seconds = options.max_seconds,
+                                    .save = options.save});
+  });
+}
+
 void bind_training(nb::class_<Model, keras::Layer>& c) {
   c.def("compile", compile)
       .def("is_compiled", [](const Model& m) { return m.model()->trainer != nullptr; })
@@ -194,7 +211,8 @@ void bind_training(nb::class_<Model, keras::Layer>& c) {
         Keep keep;
         const Arrays arrays = arrays_of(parts, &keep);
         return scores_object(running([&] { return m.test_on_batch(arrays.x, arrays.y, arrays.sample_weights); }));
-      });
+      })
+      .def("check", check_model);
 }
 
 void bind_files(nb::class_<Model, keras::Layer>& c) {

@@ -87,7 +87,8 @@ void bind_losses(nb::module_& m) {
                           : reduction == "weighted_sum_over_batch_size" ? sum_over_batch_size
                           : reduction == "weighted_mean"             ? mean
                                                                      : sum_by_nonzero_weights;
-      const DType like = symbolic_dtype(predictions);
+      const bool are_classes = def.labels == LossLabels::class_numbers;
+      const DType like = are_classes ? DType::invalid : symbolic_dtype(predictions);
       return wrap(losses::weighted_loss(def, values_of_dict(def.arguments, given), input_of(labels, like),
                                         input_of(predictions), options));
     });

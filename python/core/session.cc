@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "session_handle.h"
 #include "systole/cluster/tpu_cluster_resolver.h"
+#include "systole/session/targets/target.h"
 #include "systole/train/file_writer.h"
 #include "systole/train/saver.h"
 #include "systole/train/summary.h"
@@ -190,6 +191,20 @@ void bind_session(nb::module_& m) {
         graph.is_none() ? owner_of(Graph::current()) : nb::cast<std::shared_ptr<Graph>>(graph);
     const SessionConfig config{.graph = owned.get(), .num_threads = threads};
     return SessionHandle(owned, make_session(target, config));
+  });
+  // ((kind, bytes of memory or 0), ...) of what a target computes on: "TPU" or "CPU".
+  m.def("devices", [](const std::string& target) {
+    std::vector<int64_t> memory;
+    bool is_tpu = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      const Target found = resolve_target(target, "");
+      is_tpu = found.environment.is_tpu;
+      for (const runtime::Device& device : found.client->devices()) memory.push_back(device.memory_bytes);
+    }
+    nb::list all;
+    for (const int64_t bytes : memory) all.append(nb::make_tuple(is_tpu ? "TPU" : "CPU", bytes));
+    return all;
   });
   bind_saver(m);
   bind_summaries(m);

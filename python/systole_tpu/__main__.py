@@ -4,50 +4,108 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import runpy
 import sys
 
-from systole_tpu import _hook, _old_numpy
+_USAGE = """usage: python -m systole_tpu [--tpu TPU] [--allow-missing] PROGRAM.py [ARGS]
+       python -m systole_tpu check PROGRAM.py|FOLDER...
+`systole run --help` explains them."""
+_WORKER = re.compile(r"(grpc://)?[^/:]+:[0-9]+")
 
-_USAGE = """usage: python -m systole_tpu [--tpu v2-8|grpc://HOST:PORT] PROGRAM.py [ARGS]
-       python -m systole_tpu check PROGRAM.py"""
+
+class _UsageError(Exception):
+    pass
+
+
+def _read(words: list[str]) -> tuple[list[str], bool]:
+    """Returns the program with its arguments, and whether it runs although names are missing. Sets SYSTOLE_TPU."""
+    words, allow_missing = list(words), False
+    while words and words[0].startswith("-"):
+        option, equals, value = words.pop(0).partition("=")
+        if option == "--allow-missing" and not equals:
+            allow_missing = True
+        elif option == "--tpu" and (equals or words):
+            os.environ["SYSTOLE_TPU"] = value if equals else words.pop(0)
+        else:
+            raise _UsageError(f"option, got '{option}', expected --tpu TPU or --allow-missing before PROGRAM.py")
+    if not words:
+        raise _UsageError("PROGRAM.py, got none, expected a program")
+    return words, allow_missing
+
+
+def _is_tpu(tpu: str) -> bool:
+    """Whether a session can have this TPU. Of a worker only the form of its address is checked."""
+    from systole_tpu import _core
+    from systole_tpu.tensorflow import _session, errors
+
+    if tpu.startswith("grpc:"):
+        return tpu.startswith("grpc://") and all(_WORKER.fullmatch(worker) for worker in tpu.split(","))
+    try:
+        _core.devices(_session.tpu_target())
+    except errors.OpError:
+        return False
+    return True
 
 
 def _name_tpu() -> None:
-    """Sets the variables that programs look for a TPU by, where SYSTOLE_TPU names one: any value stands for it."""
+    """Sets the environment variables in which programs look for a TPU, if SYSTOLE_TPU names one."""
     tpu = os.environ.get("SYSTOLE_TPU", "")
-    if tpu:
-        os.environ.setdefault("TPU_NAME", tpu)
-        os.environ.setdefault("COLAB_TPU_ADDR", tpu.removeprefix("grpc://"))
+    if not tpu:
+        return
+    if not _is_tpu(tpu):
+        raise _UsageError(
+            f"--tpu, got '{tpu}', expected a virtual TPU such as v2-8 or v3-32, local, or a worker, grpc://HOST:PORT"
+        )
+    os.environ.setdefault("TPU_NAME", tpu)
+    os.environ.setdefault("COLAB_TPU_ADDR", tpu.removeprefix("grpc://"))
+
+
+def _is_missing(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is None
+    except ValueError:  # set to None in sys.modules
+        return True
+
+
+def _lacking() -> str:
+    """Says what the package needs and this Python lacks, with the command that installs it; "" if nothing."""
+    if _is_missing("numpy"):
+        return f"NumPy, got none in {sys.executable}, expected it: {sys.executable} -m pip install numpy"
+    if _is_missing("systole_tpu._core"):
+        version = "{}.{}".format(*sys.version_info)
+        return (
+            f"the extension module for Python {version}, got none, expected it: {sys.executable} -m pip install . "
+            "in the source folder, or of a wheel for this version (docs/python.md)"
+        )
+    return ""
 
 
 def main(words: list[str]) -> int:
-    """Runs a program as __main__, with its own arguments, once it is known which of its names are missing."""
-    if words[:1] == ["check"]:
-        from systole_tpu import _check
-
-        return _check.main(words[1:])
-    while words and words[0].startswith("--tpu"):
-        option, equals, value = words.pop(0).partition("=")
-        if option != "--tpu" or not (equals or words):
-            break
-        os.environ["SYSTOLE_TPU"] = value if equals else words.pop(0)
-    _name_tpu()
-    if not words or words[0].startswith("-"):
-        print(_USAGE, file=sys.stderr)
-        return 2
-    if importlib.util.find_spec("systole_tpu._core") is None:
-        print("systole run: this package was built without its extension module; see docs/python.md", file=sys.stderr)
+    """Runs a program as __main__ with its own arguments, or checks programs. Returns the exit status."""
+    checks = words[:1] == ["check"]
+    if not checks and words[:1] and words[0] in ("-h", "--help"):
+        print(_USAGE)
+        return 0
+    if lacking := _lacking():
+        print(f"systole {'check' if checks else 'run'}: {lacking}", file=sys.stderr)
         return 1
-    program = words[0]
-    if not os.path.isfile(program):
-        print(f"systole run: program, got '{program}', expected a file", file=sys.stderr)
+    from systole_tpu import _check, _hook, _old_numpy
+
+    if checks:
+        return _check.main(words[1:])
+    try:
+        words, allow_missing = _read(words)
+        program = words[0]
+        if not os.path.isfile(program):
+            raise _UsageError(f"program, got '{program}', expected a file")
+        _name_tpu()
+    except _UsageError as error:
+        print(f"systole run: {error}", file=sys.stderr)
         return 2
     _hook.install()
     _old_numpy.install()
-    from systole_tpu import _check
-
-    if not _check.before_run(program):
+    if not _check.before_run(program, allow_missing):
         return 1
     sys.argv = list(words)
     sys.path[0] = os.path.dirname(os.path.abspath(program))

@@ -12,7 +12,9 @@ def _is_python(words: list[str]) -> bool:
     """Whether the command runs or reads a program in Python."""
     if len(words) < 2:
         return False
-    return words[1] != "--help" if words[0] == "run" else words[0] == "check" and words[1].endswith(".py")
+    if words[0] == "run":  # whose help is the program's
+        return words[1] not in ("--help", "-h")
+    return words[0] == "check" and words[1].endswith(".py")
 
 
 def main() -> int:

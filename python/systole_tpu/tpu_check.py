@@ -5,7 +5,7 @@
     report.ok                           # whether a TPU takes it; where its compiler was asked, as that says
     report.to_dict()["memory"]          # the same as a dict
 
-Keywords of both functions: `compile`, the TPU that Google's compiler is asked for, "v2-8", "v3-8", "v5e-4", ...;
+Keywords of all functions: `compile`, the TPU that Google's compiler is asked for, "v2-8", "v3-8", "v5e-4", ...;
 `tpu_library`, the path of its libtpu.so; `effort`, "low" for a verdict rather than a time; `time_limit` in seconds;
 `save`, the file for the executable.
 """
@@ -19,7 +19,7 @@ from systole_tpu import _core
 from systole_tpu.tensorflow._framework import get_default_graph
 from systole_tpu.tensorflow._session import flatten_fetches
 
-__all__ = ["check_estimator", "check_run"]
+__all__ = ["check_estimator", "check_model", "check_run"]
 
 
 def check_run(fetches: Any, feed_shapes: Mapping[Any, Any] | None = None, *, graph: Any = None, **keywords: Any) -> Any:
@@ -52,3 +52,16 @@ def check_estimator(estimator: Any, input_fn: Any, **keywords: Any) -> Any:
         The errors of check_run(), of the input_fn and of the model_fn.
     """
     return estimator._core.check(estimator._input(input_fn), keywords)
+
+
+def check_model(model: Any, x: Any, y: Any, batch_size: int = 32, **keywords: Any) -> Any:
+    """The same of a training step of a compiled Keras model: `model.check(x, y)`.
+
+    Args:
+        x, y: arrays as fit() takes them. Of their values only the classes count, so one example will do.
+        batch_size: of all 8 cores, as fit() on a TPU takes it.
+
+    Raises:
+        The errors of check_run(), and of fit() for arrays that do not fit.
+    """
+    return model.check(x, y, batch_size, **keywords)

@@ -149,3 +149,19 @@ def test_training_with_evaluations_and_exports(tmp_path):
         assert session.run(signature.outputs["probabilities"].name, feeds)[0, 1] > 0.5
     with pytest.raises(ValueError, match="max_steps > 0"):
         tf.estimator.TrainSpec(input_fn(), max_steps=0)
+
+
+@pytest.mark.parametrize("parts, scope", [("wide", "linear/"), ("deep", "dnn/"), ("both", "")])
+def test_losses_have_the_names_that_hooks_log(tmp_path, parts, scope):
+    wide, deep = columns()
+    made = {
+        "wide": lambda: tf.estimator.LinearClassifier(wide, str(tmp_path)),
+        "deep": lambda: tf.estimator.DNNClassifier([8], deep, str(tmp_path)),
+        "both": lambda: tf.estimator.DNNLinearCombinedClassifier(str(tmp_path), wide, None, deep, None, [8]),
+    }[parts]()
+    seen = []
+
+    names = {"loss": f"{scope}head/weighted_loss/Sum", "average": f"{scope}head/truediv"}
+    hook = tf.train.LoggingTensorHook(names, every_n_iter=1, formatter=lambda values: str(seen.append(dict(values))))
+    made.train(input_fn(), steps=1, hooks=[hook])
+    np.testing.assert_allclose(seen[0]["loss"] / 40, seen[0]["average"], rtol=1e-5)

@@ -114,3 +114,37 @@ def test_moments_in_parts():
     expected, first, second = run(tf.nn.moments(x, [0]), normal, weighted)
     np.testing.assert_allclose(first, expected, rtol=1e-5)
     np.testing.assert_allclose(second, expected, rtol=1e-5)
+
+
+def test_items_of_examples():
+    decoder = tf.contrib.slim.tfexample_decoder
+    picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    with tf.Session() as session:
+        encoded = session.run(tf.image.encode_png(picture))
+    example = tf.train.Example()
+    example.features.feature["image/encoded"].bytes_list.value.append(encoded)
+    example.features.feature["image/format"].bytes_list.value.append(b"png")
+    for i, edge in enumerate(("ymin", "xmin", "ymax", "xmax")):
+        example.features.feature[f"box/{edge}"].float_list.value.extend([0.1 * i, 0.5 + 0.1 * i])
+    example.features.feature["labels"].int64_list.value.extend([3, 4])
+    features = {
+        "image/encoded": tf.FixedLenFeature((), tf.string),
+        "image/format": tf.FixedLenFeature((), tf.string),
+        "labels": tf.VarLenFeature(tf.int64),
+        **{f"box/{edge}": tf.VarLenFeature(tf.float32) for edge in ("ymin", "xmin", "ymax", "xmax")},
+    }
+    items = {
+        "image": decoder.Image(),
+        "boxes": decoder.BoundingBox(prefix="box/"),
+        "labels": decoder.Tensor("labels"),
+        "pair": decoder.Tensor("labels", shape=[1, 2]),
+        "count": decoder.ItemHandlerCallback("labels", lambda found: tf.size(found["labels"].values)),
+    }
+    made = decoder.TFExampleDecoder(features, items)
+    assert made.list_items() == list(items)
+    names = ["boxes", "image", "labels", "pair", "count"]
+    with tf.Session() as session:
+        boxes, image, labels, pair, count = session.run(made.decode(tf.constant(example.SerializeToString()), names))
+    np.testing.assert_allclose(boxes, [[0.0, 0.1, 0.2, 0.3], [0.5, 0.6, 0.7, 0.8]], atol=1e-6)
+    np.testing.assert_array_equal(image, picture)
+    assert (labels.tolist(), pair.tolist(), count) == ([3, 4], [[3, 4]], 2)

@@ -354,3 +354,46 @@ def test_losses_of_a_whole_batch():
     assert before == pytest.approx(np.mean(np.sum((model.predict(x) - x) ** 2, 1)), rel=1e-4)
     model.fit(x, batch_size=4, epochs=20, verbose=0)
     assert model.evaluate(x, verbose=0) < before
+
+
+def test_convolutional_recurrence():
+    model = keras.Sequential(
+        [
+            keras.layers.ConvLSTM2D(3, (3, 3), padding="same", return_sequences=True, input_shape=(None, 6, 6, 1)),
+            keras.layers.ConvLSTM2D(2, 2, strides=2, data_format="channels_last"),
+        ]
+    )
+    assert model.output_shape == (None, 3, 3, 2)
+    model.compile("adadelta", "mse")
+    x, y = np.random.rand(4, 5, 6, 6, 1), np.zeros((4, 3, 3, 2))
+    history = model.fit(x, y, epochs=3, verbose=0)
+    assert history.history["loss"][-1] < history.history["loss"][0]
+    with pytest.raises(NotImplementedError, match="stateful"):
+        keras.layers.ConvLSTM2D(3, 3, stateful=True)
+
+
+def test_inputs_that_are_tensors_of_data():
+    rows = np.random.RandomState(0).rand(40, 4).astype(np.float32)
+    data = tf.data.Dataset.from_tensor_slices((rows, rows.sum(1, keepdims=True))).repeat().batch(8)
+    inputs, targets = data.make_one_shot_iterator().get_next()
+    model_input = keras.layers.Input(tensor=inputs)
+    model = keras.Model(model_input, keras.layers.Dense(1, kernel_initializer="zeros")(model_input))
+    model.compile(keras.optimizers.SGD(0.1), "mse", target_tensors=[targets])
+    with pytest.raises(ValueError, match="steps_per_epoch"):
+        model.fit(epochs=1)
+    history = model.fit(epochs=3, steps_per_epoch=5, verbose=0)
+    assert history.history["loss"][-1] < history.history["loss"][0]
+    assert model.predict(steps=2).shape == (16, 1)
+    assert model.evaluate(steps=1, verbose=0) < history.history["loss"][0]
+    x = tf.placeholder(tf.float32, [None, 4])
+    assert keras.layers.Input(tensor=x) is x
+
+
+def test_what_a_tpu_says_of_a_model():
+    model = keras.Sequential([keras.layers.Dense(16, input_shape=(8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    report = model.check(np.zeros((1, 8)), np.zeros((1, 1)), batch_size=64)
+    assert report.ok, str(report)
+    assert report.to_dict()["memory"]["variables"] > 0
+    with pytest.raises(TypeError, match="unexpected keyword argument 'system'"):
+        model.check(np.zeros((1, 8)), np.zeros((1, 1)), system="v3-8")

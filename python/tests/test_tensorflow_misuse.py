@@ -218,3 +218,100 @@ def test_arguments_that_are_not_computed_are_refused():
         tf.metrics.auc([True], [0.5], summation_method="careful_interpolation")
     tf.train.FtrlOptimizer(0.1, accum_name="mine", use_locking=True)
     tf.train.MomentumOptimizer(0.1, 0.9, False, "Mine", True)
+
+
+@pytest.mark.parametrize(
+    "call, argument, got",
+    [
+        (lambda x: tf.reduce_sum(x, axis="a"), "axis", "'a'"),
+        (lambda x: tf.nn.softmax(x, axis=[1, "b"]), "axis", r"\[1, 'b'\]"),
+        (lambda x: tf.one_hot([0, 1], depth="c"), "depth", "'c'"),
+        (lambda x: tf.reshape(x, object()), "shape", "<object"),
+        (lambda x: tf.layers.dense(x, "d"), "units", "'d'"),
+        (lambda x: tf.cast(x, "no_dtype"), "dtype", "'no_dtype'"),
+        (lambda x: tf.nn.dropout(x, 0.5, seed="e"), "seed", "'e'"),
+        (lambda x: tf.losses.softmax_cross_entropy(x, x, label_smoothing="f"), "label_smoothing", "'f'"),
+        (lambda x: tf.train.exponential_decay(0.1, tf.constant(1), "g", 0.5), "decay_steps", "'g'"),
+        (lambda x: tf.train.MomentumOptimizer(0.1, "h"), "momentum", "'h'"),
+        (lambda x: tf.train.AdamOptimizer("i"), "learning_rate", "'i'"),
+    ],
+)
+def test_conversions_name_the_argument(call, argument, got):
+    x = tf.ones([2, 3])
+    with pytest.raises(
+        (TypeError, ValueError), match=f"argument '{argument}', got {got}.*, expected .*; tf[.].*[(].*{argument}"
+    ):
+        call(x)
+
+
+def test_counts_of_data_sets_name_the_argument():
+    numbers = tf.data.Dataset.range(4)
+    for method, argument in (
+        ("batch", "batch_size"),
+        ("repeat", "count"),
+        ("shuffle", "buffer_size"),
+        ("take", "count"),
+    ):
+        with pytest.raises(TypeError, match=f"Dataset.{method}: {argument}, got 'a', expected an integer"):
+            getattr(numbers, method)("a")
+
+
+def test_lists_have_the_dtype_that_the_op_says():
+    x = tf.constant([[1.5, 2.5], [3.5, 4.5]])
+    with tf.Session() as session:
+        assert session.run(tf.gather(x, [1])).tolist() == [[3.5, 4.5]]
+        assert session.run(tf.gather([1.5, 2.5], tf.constant([1]))).tolist() == [2.5]
+        assert session.run(tf.gather_nd(x, [[0, 1]])).tolist() == [2.5]
+        assert session.run(tf.nn.embedding_lookup(x, [1, 0])).tolist() == [[3.5, 4.5], [1.5, 2.5]]
+        assert session.run(tf.nn.in_top_k(x, [1, 0], 1)).tolist() == [True, False]
+        assert session.run(tf.unsorted_segment_sum(x, [1, 1], 2)).tolist() == [[0, 0], [5, 7]]
+        assert session.run(tf.scatter_nd([[1]], tf.constant([2.5]), [2])).tolist() == [0, 2.5]
+        assert session.run(tf.reverse_sequence(x, [2, 1], seq_axis=1, batch_axis=0)).tolist() == [
+            [2.5, 1.5],
+            [3.5, 4.5],
+        ]
+        loss = tf.losses.sparse_softmax_cross_entropy([1, 0], x)
+        assert session.run(loss) > 0
+        half = tf.constant([1.5], tf.bfloat16)
+        assert tf.add(half, [1.0]).dtype == tf.bfloat16
+        assert session.run(tf.where(tf.constant([True, False]), [1.5, 2.5], [3.5, 4.5])).tolist() == [1.5, 4.5]
+
+
+def test_long_values_in_errors_end_with_a_whole_character():
+    with pytest.raises(ValueError, match=r"argument 'axis', got '(é)+\.\.\., expected an integer"):
+        tf.argmax(tf.constant([1.0]), "é" * 80)
+
+
+def test_functions_that_return_none_are_named():
+    def forgets(x):
+        x + 1
+
+    y = tf.py_func(forgets, [tf.constant(1.0)], tf.float32)
+    several = tf.py_func(lambda x: (x, None), [tf.constant(1.0)], [tf.float32, tf.float32])
+    nothing = tf.py_func(forgets, [tf.constant(1.0)], [])
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.UnknownError, match=r"py_func: function '.*forgets', got None, expected float32"):
+            session.run(y)
+        with pytest.raises(tf.errors.UnknownError, match=r"got [(].*None[)], expected float32, float32"):
+            session.run(several)
+        session.run(nothing)
+
+
+def test_eager_execution_says_what_to_do():
+    for enable in (tf.enable_eager_execution, tf.contrib.eager.enable_eager_execution):
+        with pytest.raises(NotImplementedError, match=r"tf\.Session"):
+            enable()
+    assert not tf.contrib.eager.executing_eagerly()
+    assert tf.contrib.eager.defun(len)([1]) == 1
+
+
+def test_generators_without_shapes():
+    def generator():
+        yield 1, [1.0, 2.0]
+        yield 2, [3.0]
+
+    numbers = tf.data.Dataset.from_generator(generator, (tf.int32, tf.float32))
+    assert [d.as_list() for d in numbers.output_shapes] == [[], [None]]
+    first, second = numbers.make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        assert [session.run([first, second])[1].tolist() for _ in range(2)] == [[1.0, 2.0], [3.0]]

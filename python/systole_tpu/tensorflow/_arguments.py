@@ -83,6 +83,38 @@ def bind(name: str, signature: inspect.Signature, more: Sequence[str], args: Any
     return {**values, **own}
 
 
+# By kind of argument: what fails for other values, and the kind's name in errors.
+_KINDS: dict[str, tuple[Any, str]] = {
+    "number": (float, "a number"),
+    "integer": (float, "an integer"),
+    "flag": (bool, "a bool"),
+    "text": (str, "a text"),
+    "numbers": (lambda values: [float(v) for v in values], "a list of numbers"),
+    "integers": (lambda values: [float(v) for v in values], "a list of integers"),
+}
+
+
+def check_kinds(name: str, signature: inspect.Signature, kinds: dict[str, str], values: dict[str, Any]) -> None:
+    """Raises TypeError or ValueError, with the signature, for a value that is not of its argument's kind. Tensors and
+    functions are of every kind."""
+    for argument, kind in kinds.items():
+        value = values.get(argument)
+        if value is None or callable(value) or hasattr(value, "_dims"):
+            continue
+        convert, expected = _KINDS[kind]
+        try:
+            convert(value)
+        except (TypeError, ValueError) as error:
+            text = f"tf.{name}: argument '{argument}', got {value!r}, expected {expected}; tf.{name}{signature}"
+            raise type(error)(text) from None
+
+
+def kind_of_default(value: Any) -> str:
+    """Returns the kind of an argument with this default."""
+    kinds = {bool: "flag", int: "integer", float: "number", str: "text"}
+    return kinds.get(type(value), "number")
+
+
 # What tells nothing about the result.
 _WITHOUT_EFFECT = {"use_locking", "name", "scope", "accum_name", "linear_name"}
 

@@ -265,7 +265,15 @@ def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: Any = N
 
     def call(values: list[Any]) -> list[Any]:
         result = func(*values)
-        return list(result) if several else [result]
+        if result is None and several and not types:
+            return []
+        results = list(result) if several and isinstance(result, (list, tuple)) else [result]
+        if len(results) != len(types) or any(value is None for value in results):
+            raise TypeError(
+                f"tf.py_func: function '{getattr(func, '__qualname__', func)}', got {result!r}, expected "
+                f"{', '.join(t.name for t in types) or 'None'}"
+            )
+        return results
 
     pairs = [(t, TensorShape(s).as_list()) for t, s in zip(types, shapes, strict=True)]
     results = _core.py_func(call, list(inp), pairs, name or "PyFunc")

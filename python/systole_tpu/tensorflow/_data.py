@@ -101,13 +101,16 @@ class Dataset:
 
     @staticmethod
     def from_generator(generator: Any, output_types: Any, output_shapes: Any = None, args: Any = None) -> Dataset:
-        """The elements that generator() yields, in each iteration anew."""
-        if output_shapes is None:
-            raise NotImplementedError(
-                "tf.data.Dataset.from_generator: output_shapes, got None, expected the shape of each part"
-            )
+        """The elements that generator() yields, in each iteration anew.
+
+        Without `output_shapes`, generator() is called once now, and its first element tells how many axes each part
+        has. Sizes stay unknown. A generator without elements counts as one of scalars.
+        """
         types = flatten(output_types)
-        shapes = _shapes_like(output_types, output_shapes)
+        if output_shapes is None:
+            shapes = _shapes_of_first(generator(*(args or ())), output_types)
+        else:
+            shapes = _shapes_like(output_types, output_shapes)
         spec = pack_like(output_types, [Spec(t, s) for t, s in zip(types, shapes, strict=True)])
 
         def start() -> Any:
@@ -281,6 +284,21 @@ def _shapes_like(structure: Any, shapes: Any) -> list[Any]:
     if isinstance(structure, (list, tuple)):
         return [s for part, own in zip(structure, shapes, strict=True) for s in _shapes_like(part, own)]
     return [shapes]
+
+
+def _shapes_of_first(elements: Any, structure: Any) -> list[Any]:
+    """Returns shapes of unknown sizes with the rank of each part of the first element; scalars without one."""
+    import numpy as np
+
+    iterator = iter(elements)
+    try:
+        first = next(iterator)
+    except StopIteration:
+        return [() for _ in flatten(structure)]
+    finally:
+        if hasattr(iterator, "close"):
+            iterator.close()
+    return [(None,) * np.ndim(part) for part in flatten(_as(first, structure))]
 
 
 def _as(element: Any, structure: Any) -> Any:

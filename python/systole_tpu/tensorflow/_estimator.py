@@ -162,6 +162,15 @@ def _takes(function: Any, names: list[str]) -> list[str]:
     return [n for n in names if n in parameters]
 
 
+# The model_fns that are building graphs, innermost last.
+_running: list[Any] = []
+
+
+def in_model_fn() -> bool:
+    """Whether a model_fn is building a graph."""
+    return bool(_running)
+
+
 @export("estimator.Estimator")
 class Estimator:
     """Trains, evaluates and predicts with a model that a function builds."""
@@ -201,7 +210,11 @@ class Estimator:
         given = {n: values[n] for n in _takes(self._model_fn, list(values))}
         if "labels" in inspect.signature(self._model_fn).parameters:
             given["labels"] = labels
-        result = self._model_fn(features, **given)
+        _running.append(self._model_fn)
+        try:
+            result = self._model_fn(features, **given)
+        finally:
+            _running.pop()
         if not isinstance(result, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
         return result
@@ -222,6 +235,12 @@ class Estimator:
             raise ValueError("Can not provide both steps and max_steps.")
         self._core.train(self._input(input_fn), steps, max_steps, hooks)
         return self
+
+    def check(self, input_fn: Any, **keywords: Any) -> Any:
+        """What a TPU would make of a training step: systole_tpu.tpu_check.check_estimator()."""
+        from systole_tpu import tpu_check
+
+        return tpu_check.check_estimator(self, input_fn, **keywords)
 
     def evaluate(
         self, input_fn: Any, steps: Any = None, hooks: Any = None, checkpoint_path: Any = None, name: Any = None

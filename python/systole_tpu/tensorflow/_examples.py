@@ -98,8 +98,10 @@ class Feature:
         self.int64_list = int64_list or Int64List()
 
     def _bytes(self) -> bytes:
-        made = {1: self.bytes_list, 2: self.float_list, 3: self.int64_list}.get(self._kind)
-        return b"" if made is None else encode_field(self._kind, made._bytes())
+        lists = {1: self.bytes_list, 2: self.float_list, 3: self.int64_list}
+        # A feature that was made empty has the kind of the list that has values now.
+        kind = self._kind or next((number for number, made in lists.items() if made.value), 0)
+        return encode_field(kind, lists[kind]._bytes()) if kind else b""
 
     @staticmethod
     def _parse(data: bytes) -> Feature:
@@ -121,10 +123,17 @@ class Feature:
         return Feature()
 
 
+class _FeatureMap(dict):  # type: ignore[type-arg]
+    """Features by name. Reading one that is missing adds it, as in protocol buffers."""
+
+    def __missing__(self, name: str) -> Feature:
+        return self.setdefault(name, Feature())
+
+
 @export("train.Features")
 class Features:
     def __init__(self, feature: Any = None) -> None:
-        self.feature = dict(feature or {})
+        self.feature = _FeatureMap(feature or {})
 
     def _bytes(self) -> bytes:
         return b"".join(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from systole_tpu import _core
 
@@ -50,27 +49,6 @@ _CAST = {
 }
 
 
-# Arguments of functions that are places or classes: lists of integers for them are not numbers like the others.
-_INTEGERS = {
-    "gather": "indices",
-    "gather_nd": "indices",
-    "image.crop_and_resize": "box_ind",
-    "losses.sparse_softmax_cross_entropy": "labels",
-    "nn.embedding_lookup": "ids",
-    "nn.in_top_k": "targets",
-    "nn.sparse_softmax_cross_entropy_with_logits": "labels",
-    "reverse_sequence": "seq_lengths",
-    "scatter_nd": "indices",
-    "unsorted_segment_sum": "segment_ids",
-}
-
-
-def _are_integers(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(map(_are_integers, value))
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 class _Function:
     """A function of C++, which also takes the results of Keras's layers."""
 
@@ -78,21 +56,21 @@ class _Function:
         self.name, self.arguments, self._core = core.name, core.arguments, core
         self.documentation = core.documentation
 
-    def __call__(self, values: dict[str, Any]) -> Any:
+    def __call__(self, values: dict[str, Any], called: str = "") -> Any:
+        """`called`: the name and the arguments that errors show."""
         if is_symbolic(values):
-            return call_as_layer(self._core, values)
-        places = values.get(_INTEGERS.get(self.name, ""))
-        if isinstance(places, (list, tuple)) and _are_integers(places):
-            array = np.array(places, np.int64)
-            small = np.iinfo(np.int32)
-            fits = not array.size or small.min <= array.min() <= array.max() <= small.max
-            values = {**values, _INTEGERS[self.name]: array.astype(np.int32) if fits else array}
+            return call_as_layer(self._core, values, called or self)
         if self.name in _CAST:
             cast, like = _CAST[self.name]
             given, wanted = (getattr(values.get(k), "_dtype_name", None) for k in (cast, like))
             if given and wanted and given != wanted:
                 values = {**values, cast: NAMES["cast"](values[cast], wanted)}
-        return self._core(values)
+        return self._core(values, called or self)
+
+    def __str__(self) -> str:
+        """Returns the name with the arguments, as errors show it."""
+        known = NAMES.get(self.name)
+        return f"{self.name}{inspect.signature(known)}" if callable(known) else f"{self.name}()"
 
 
 _FUNCTIONS = {name: _Function(core) for name, core in _core.functions().items()}
@@ -136,7 +114,7 @@ def _source(made: str, name: str, spec: ast.arguments, arguments: str, core: Any
         for older in sources[1:]:
             text = f"({older} if {older} is not None else {text})"
         parts.append(f"{target!r}: {text}")
-    body.append(f"    return core_{made}({{{', '.join(parts)}}})")
+    body.append(f"    return core_{made}({{{', '.join(parts)}}}, {f'{name}({arguments})'!r})")
     return "\n".join([f"def {made}({arguments}):", *body, ""])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+import numpy as np
+
 from ._framework import Tensor, get_default_graph, known, notes, op
 from ._registry import NAMES, export
 from ._session import Message
@@ -99,10 +101,9 @@ def load_global_step(checkpoint_dir: str) -> int:
 
 @export("contrib.tpu.cross_replica_sum", "contrib.tpu.python.ops.tpu_ops.cross_replica_sum", "tpu.cross_replica_sum")
 def cross_replica_sum(x: Any, group_assignment: Any = None, name: Any = None) -> Any:
-    """The sum of what each core has."""
-    if group_assignment is not None:
-        raise NotImplementedError("tf.contrib.tpu.cross_replica_sum: group_assignment, expected None")
-    return op("raw_ops.CrossReplicaSum", x, name=name)
+    """Returns the sum of x over all cores, or over those of each group of `group_assignment`."""
+    groups = np.zeros((0, 0)) if group_assignment is None else group_assignment
+    return op("raw_ops.CrossReplicaSum", x, op("constant", np.asarray(groups, np.int32)), name=name)
 
 
 @export("contrib.tpu.python.tpu.async_checkpoint.AsyncCheckpointSaverHook")

@@ -9,6 +9,7 @@ import numpy as np
 from systole_tpu import _core
 
 from ._framework import get_default_graph, op
+from ._keras_layers import SOURCES
 from ._keras_objects import ACTIVATIONS, LOSSES
 from ._keras_symbolic import KerasTensor, symbolic
 from ._registry import NAMES, export
@@ -372,6 +373,7 @@ def set_learning_phase(value: Any) -> None:
 def clear_session() -> None:
     """Forgets the names of layers, and begins a new graph."""
     _core.keras_clear_session()
+    SOURCES.clear()
     op("reset_default_graph")
     _SESSION[0] = None
     _PHASE[0] = 0

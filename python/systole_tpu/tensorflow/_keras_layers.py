@@ -12,6 +12,7 @@ import numpy as np
 from systole_tpu import _core
 
 from ._arguments import bind, constructor, described, has_arguments, refuse_rest, signature_of
+from ._estimator import in_model_fn
 from ._framework import get_default_graph, notes
 from ._keras_objects import (
     KerasObject,
@@ -352,7 +353,9 @@ class Layer:
         return self._layer.get_weights()
 
     def set_weights(self, weights: list[Any]) -> None:
-        self._layer.set_weights(list(weights))
+        self._layer.set_weights(
+            [w.astype(np.float32) if getattr(w, "dtype", None) == np.float64 else w for w in weights]
+        )
 
     def count_params(self) -> int:
         return self._layer.count_params()
@@ -463,6 +466,26 @@ class Lambda(Layer):
 _CLASSES["Lambda"] = Lambda
 
 
+# The tensors of Input(tensor=...), by the names of their layers.
+SOURCES: dict[str, Any] = {}
+
+
+def _is_data(tensor: Any) -> bool:
+    """Whether a tensor depends on no placeholder, and no estimator is building the graph."""
+    if in_model_fn():
+        return False
+    seen, left = set(), [tensor.op]
+    while left:
+        here = left.pop()
+        if here.name in seen:
+            continue
+        seen.add(here.name)
+        if here.type.startswith("Placeholder"):
+            return False
+        left += [i.op for i in here.inputs]
+    return True
+
+
 @export("keras.Input", "keras.layers.Input", "keras.engine.Input")
 def Input(
     shape: Any = None,
@@ -476,9 +499,18 @@ def Input(
     batch_shape: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """An input of a model; `shape` is without the batch."""
-    if tensor is not None:  # a tensor of a graph, on which layers are called
-        return tensor
+    """An input of a model; `shape` is without the batch.
+
+    tensor: a tensor of data: fit(), evaluate() and predict() compute its values if they are given no x. In a model_fn,
+    and for tensors that depend on placeholders, returns the tensor itself, on which layers can be called.
+    """
+    if tensor is not None:
+        if not _is_data(tensor):
+            return tensor
+        dims = tensor.shape.as_list()
+        made = Input(batch_shape=[None, *dims[1:]], name=name, dtype=tensor.dtype.name)
+        SOURCES[made._layer.name] = tensor
+        return made
     if sparse or ragged:
         raise NotImplementedError("tf.keras.Input: sparse and ragged tensors, expected a dense one")
     if batch_shape is not None:
@@ -528,8 +560,8 @@ def _merge(name: str) -> Any:
 for _name in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"):
     export(f"keras.layers.{_name.lower()}", f"keras.layers.merge.{_name.lower()}")(_merge(_name))
 # Modules of layers, which programs import from.
-for _module in ("core", "convolutional", "pooling", "recurrent", "embeddings", "normalization", "merge", "noise",
-                "advanced_activations", "wrappers"):  # fmt: skip
+for _module in ("core", "convolutional", "convolutional_recurrent", "pooling", "recurrent", "embeddings",
+                "normalization", "merge", "noise", "advanced_activations", "wrappers"):  # fmt: skip
     for _name, _class in _CLASSES.items():
         export(f"keras.layers.{_module}.{_name}")(_class)
 

@@ -15,7 +15,7 @@ from systole_tpu import _core
 from ._arguments import bind, constructor, refuse_rest, signature_of
 from ._data import Dataset, _GraphIterator
 from ._estimator import Estimator, options_of
-from ._keras_layers import Layer, know_class, object_of, one_or_list, tensors_of
+from ._keras_layers import SOURCES, Layer, know_class, object_of, one_or_list, tensors_of
 from ._keras_objects import Optimizer, get_optimizer, loss_spec, metric_specs
 from ._registry import NAMES, export
 
@@ -309,7 +309,8 @@ class Model(Layer):
                 made._optimizer, loss_spec(loss), shared, named, loss_weights, metric_specs(weighted_metrics),
                 sample_weight_mode,
             )  # fmt: skip
-        self.__dict__.update(_optimizer=made, loss=loss, metrics=metrics)
+        targets = target_tensors.values() if isinstance(target_tensors, dict) else target_tensors
+        self.__dict__.update(_optimizer=made, loss=loss, metrics=metrics, _targets=_listed(targets))
 
     @property
     def optimizer(self) -> Any:
@@ -349,7 +350,31 @@ class Model(Layer):
         """A batch of a generator: x, (x, y) or (x, y, weights)."""
         return self._parts(*batch) if isinstance(batch, tuple) else self._parts(batch)
 
-    def _source(self, x: Any, y: Any = None, weights: Any = None) -> tuple[Any, ...]:
+    def _data_of_graph(self) -> Any:
+        """Returns a function that computes the next batch of Input(tensor=) and compile(target_tensors=), and returns
+        None at the end of the data. Returns None if an input has no tensor."""
+        inputs = [SOURCES.get(name) for name in self.input_names]
+        if not inputs or any(tensor is None for tensor in inputs):
+            return None
+        targets = self.__dict__.get("_targets", [])
+        session = NAMES["Session"](graph=inputs[0].graph)
+
+        def take() -> Any:
+            try:
+                return self._batch(tuple(session.run([inputs, targets])))
+            except NAMES["errors.OutOfRangeError"]:
+                return None
+
+        return take
+
+    def _source(self, x: Any, y: Any = None, weights: Any = None, steps: Any = None) -> tuple[Any, ...]:
+        if x is None and (take := self._data_of_graph()):
+            if steps is None:
+                raise ValueError(
+                    "If your data is in the form of symbolic tensors, you should specify the `steps_per_epoch` "
+                    "argument, or `steps` of evaluate() and predict()"
+                )
+            return ("generator", take)
         if isinstance(x, _GraphIterator):
             x = x._dataset
         if isinstance(x, Dataset):
@@ -366,6 +391,10 @@ class Model(Layer):
 
             return ("generator", take)
         return ("arrays", self._parts(x, y, weights))
+
+    def check(self, x: Any, y: Any = None, batch_size: int = 32, **keywords: Any) -> Any:
+        """What a TPU would make of a training step on 8 cores: systole_tpu.tpu_check.check_model()."""
+        return self._layer.check(self._parts(x, y), int(batch_size), keywords)
 
     def fit(
         self,
@@ -404,7 +433,7 @@ class Model(Layer):
         self.history = history
         sys.stdout.flush()
         history.epoch, history.history = self._layer.fit(
-            self._source(x, y, sample_weight),
+            self._source(x, y, sample_weight, steps_per_epoch),
             {
                 "batch_size": int(batch_size or 32), "epochs": int(epochs), "verbose": int(verbose),
                 "callbacks": [c._core_callback(self) for c in made], "validation_split": float(validation_split or 0),
@@ -449,14 +478,15 @@ class Model(Layer):
     ) -> Any:
         """The loss, or the loss and the metrics."""
         sys.stdout.flush()
-        source = self._source(x, y, sample_weight)
+        source = self._source(x, y, sample_weight, steps)
         return _scores(self._layer.evaluate(source, int(batch_size or 32), int(verbose), steps))
 
     def evaluate_generator(self, generator: Any, steps: Any = None, *args: Any, verbose: int = 0, **kwargs: Any) -> Any:
         return self.evaluate(generator, steps=steps, verbose=verbose)
 
-    def predict(self, x: Any, batch_size: Any = None, verbose: int = 0, steps: Any = None, **kwargs: Any) -> Any:
-        return one_or_list(self._layer.predict(self._source(x), int(batch_size or 32), int(verbose), steps))
+    def predict(self, x: Any = None, batch_size: Any = None, verbose: int = 0, steps: Any = None, **kwargs: Any) -> Any:
+        source = self._source(x, steps=steps)
+        return one_or_list(self._layer.predict(source, int(batch_size or 32), int(verbose), steps))
 
     def predict_generator(self, generator: Any, steps: Any = None, *args: Any, verbose: int = 0, **kwargs: Any) -> Any:
         return self.predict(generator, steps=steps, verbose=verbose)
@@ -483,6 +513,12 @@ class Model(Layer):
 
     def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False) -> None:
         self._layer.load_weights(os.fspath(filepath), by_name, skip_mismatch)
+
+
+def _listed(values: Any) -> list[Any]:
+    if values is None:
+        return []
+    return [values] if hasattr(values, "_dims") else list(values)
 
 
 def _array(value: Any) -> Any:

@@ -45,6 +45,7 @@ python.estimator.export (export export_lib export_output): estimator.export
 python.estimator.inputs (inputs numpy_io pandas_io): estimator.inputs
 python.framework (constant_op dtypes errors errors_impl function graph_io graph_util ops): - dtypes errors train
 python.framework (random_seed smart_cond sparse_tensor tensor_shape tensor_spec tensor_util test_util versions): - test
+python.grappler (tf_optimizer): -
 python.keras.engine (base_layer input_layer network sequential training): keras keras.models keras.layers
 python.keras.layers (advanced_activations convolutional core embeddings merge noise normalization pooling): keras.layers
 python.keras.layers (recurrent wrappers): keras.layers

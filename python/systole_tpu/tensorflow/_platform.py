@@ -288,16 +288,6 @@ export("compat.as_str_any")(lambda v: v.decode() if isinstance(v, bytes) else st
 export("timestamp")(lambda name=None: time.time())
 
 
-@export("executing_eagerly")
-def executing_eagerly() -> bool:
-    return False
-
-
-@export("enable_eager_execution")
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    raise NotImplementedError("tf.enable_eager_execution: this package runs graphs; see docs/python.md")
-
-
 @export("disable_eager_execution", "disable_v2_behavior", "enable_resource_variables")
 def disable_eager_execution() -> None:
     """Graphs are what there is."""

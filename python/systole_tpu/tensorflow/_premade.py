@@ -46,7 +46,9 @@ class _Head:
         words = self._vocabulary or range(self._classes)
         return [w if isinstance(w, bytes) else str(w).encode() for w in words]
 
-    def spec(self, features: Any, mode: str, logits: Any, labels: Any, train: Any) -> Any:
+    def spec(self, features: Any, mode: str, logits: Any, labels: Any, train: Any, part: str = "") -> Any:
+        """`part`: "dnn/" or "linear/" for an estimator of that part alone. The loss has TensorFlow's name, which
+        hooks log."""
         predictions = self._predictions(logits)
         if mode == ModeKeys.PREDICT:
             output = NAMES["estimator.export.PredictOutput"](predictions)
@@ -56,7 +58,10 @@ class _Head:
         if self.weight_column is not None:
             weights = op("reshape", op("cast", features[getattr(self.weight_column, "key", self.weight_column)],
                                        "float32"), [-1, 1])  # fmt: skip
-        total = op("reduce_sum", losses * weights)
+        with NAMES["name_scope"](f"{part}head/"):
+            with NAMES["name_scope"]("weighted_loss"):
+                total = op("reduce_sum", losses * weights, name="Sum")
+            op("truediv", total, op("reduce_sum", op("ones_like", losses) * weights), name="truediv")
         metrics = self._metrics(labels, predictions, losses, weights)
         step = train(total) if mode == ModeKeys.TRAIN else None
         return EstimatorSpec(mode, predictions, total, step, metrics)
@@ -122,7 +127,8 @@ class _Network:
         if self.linear:
             with variable_scope("linear"):
                 logits = linear_model(features, self.linear["columns"], self.head.units) + logits
-        return self.head.spec(features, mode, logits, labels, self._train)
+        part = "" if self.deep and self.linear else "dnn/" if self.deep else "linear/"
+        return self.head.spec(features, mode, logits, labels, self._train, part)
 
     def _deep(self, features: Any, mode: str) -> Any:
         given = self.deep or {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from systole_tpu import _core
 
-from ._arguments import bind, described, refuse_rest, signature_of
+from ._arguments import bind, check_kinds, described, refuse_rest, signature_of
 from ._framework import GraphKeys, add_to_collection, get_collection, known, notes
 from ._registry import export
 
@@ -31,7 +31,8 @@ class Reduction:
 
 def _loss(name: str, doc: str, arguments: Any) -> Any:
     labels, predictions = _LABELS.get(name, ("labels", "predictions"))
-    own = [a[0] for a in arguments]
+    kinds = {a[0]: a[1] for a in arguments}
+    own = list(kinds)
     full = f"losses.{name}"
     signature = signature_of(full, [labels, predictions, "weights", *own, "scope", "loss_collection", "reduction"])
 
@@ -45,6 +46,7 @@ def _loss(name: str, doc: str, arguments: Any) -> Any:
                 raise ValueError(f"{needed} must not be None.")
         if values.get("dim") is not None:
             values["axis"] = values["dim"]
+        check_kinds(full, signature, kinds, values)
         collection = values.get("loss_collection", "losses")
         return _core.loss(
             name, values[labels], values[predictions], values.get("weights", 1.0),
@@ -93,7 +95,8 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 
 
 def _metric(name: str, doc: str, arguments: Any, values_alone: bool) -> Any:
-    own = [a[0] for a in arguments]
+    kinds = {a[0]: a[1] for a in arguments}
+    own = list(kinds)
     inputs = ["values"] if values_alone else ["labels", "predictions"]
     full = f"metrics.{name}"
     tail = ["metrics_collections", "updates_collections", "name"]
@@ -103,6 +106,7 @@ def _metric(name: str, doc: str, arguments: Any, values_alone: bool) -> Any:
     def metric(*args: Any, **kwargs: Any) -> Any:
         values = bind(full, signature, own, args, kwargs)
         refuse_rest(full, signature, values, [*inputs, "weights", *own, *tail])
+        check_kinds(full, signature, kinds, values)
         given = {k: values[k] for k in own if k in values}
         weights = values.get("weights")
         value, update, accumulators = _core.metric(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import contextlib
 import os
 import threading
@@ -89,6 +90,10 @@ def tpu_target() -> str:
         return tpu
     return f"local:{tpu}"
 
+
+_DeviceAttributes = collections.namedtuple(
+    "_DeviceAttributes", ["name", "device_type", "memory_limit_bytes", "incarnation"]
+)
 
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -193,7 +198,15 @@ class BaseSession:
             _stack().remove(self)
 
     def list_devices(self) -> list[Any]:
-        return []
+        """Lists the processor of this machine or of the worker, then the cores of its TPU."""
+        target = self._core.target
+        job = "worker" if target.startswith("grpc://") else "localhost"
+        found = [device for device in _core.devices(target) if device[0] == "TPU"]
+        counts = [("CPU", 0, 0), *((kind, i, memory) for i, (kind, memory) in enumerate(found))]
+        return [
+            _DeviceAttributes(f"/job:{job}/replica:0/task:0/device:{kind}:{i}", kind, memory, 0)
+            for kind, i, memory in counts
+        ]
 
     def close(self) -> None:
         """Frees the variables; later runs are errors."""

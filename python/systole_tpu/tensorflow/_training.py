@@ -7,7 +7,16 @@ from typing import Any
 
 from systole_tpu import _core
 
-from ._arguments import bind, constructor, described, has_arguments, refuse_rest, signature_of
+from ._arguments import (
+    bind,
+    check_kinds,
+    constructor,
+    described,
+    has_arguments,
+    kind_of_default,
+    refuse_rest,
+    signature_of,
+)
 from ._framework import GraphKeys, get_collection, get_default_graph, gradients, group, op
 from ._registry import NAMES, export
 from ._variables import get_variable, trainable_variables
@@ -164,6 +173,7 @@ def _optimizer_class(name: str, full: str, doc: str, learning_rate: Any, argumen
     required = [argument for argument, _, needed, _ in arguments if needed]
     optional = [a for a in own if a not in required]
     signature = signature_of(full, ["learning_rate", *required, *optional, "use_locking", "name"])
+    kinds = {"learning_rate": "number"} | {a: kind_of_default(usual) for a, usual, _, _ in arguments}
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         values = bind(full, signature, own, args, kwargs)
@@ -173,6 +183,7 @@ def _optimizer_class(name: str, full: str, doc: str, learning_rate: Any, argumen
                 raise TypeError(f"tf.{full}(): missing a required argument: '{argument}'")
         Optimizer.__init__(self, values.get("use_locking", False), values.get("name", name.removesuffix("Optimizer")))
         rate = values.get("learning_rate", learning_rate)
+        check_kinds(full, signature, kinds, values)
         given = {k: v() if callable(v) else v for k, v in values.items() if k in own}
         self._learning_rate = self._lr = rate
         # What makes another one of the same arguments, for Keras.
@@ -237,7 +248,8 @@ def _number_of(schedule: str, argument: str, value: Any) -> Any:
 
 def _schedule(name: str, doc: str, arguments: Any) -> Any:
     """tf.train.<name>(learning_rate, global_step, the other arguments, name)."""
-    own = [a[0] for a in arguments]
+    kinds = {a[0]: a[1] for a in arguments}
+    own = list(kinds)
     full = f"train.{name}"
     positions = ["learning_rate", "global_step", *own[1:], "name"]
     signature = signature_of(full, positions)
@@ -247,6 +259,7 @@ def _schedule(name: str, doc: str, arguments: Any) -> Any:
         step = values.get("x", values.get("global_step"))  # x of piecewise_constant
         if step is None:
             raise ValueError(f"global_step is required for {name}.")
+        check_kinds(full, signature, kinds, values)
         given = {k: _number_of(name, k, v) for k, v in values.items() if k in own}
         return _core.schedule(name, step, given)
 

@@ -12,6 +12,7 @@
 #include "systole/base/testing/error_of.h"
 #include "systole/base/testing/temp_folder.h"
 #include "systole/graph/api/array_ops.h"
+#include "systole/runtime/preemption.h"
 #include "systole/train/loop/hook_runner.h"
 #include "systole/train/loop/model_dir_lock.h"
 #include "systole/train/loop/signals.h"
@@ -185,6 +186,19 @@ TEST_F(HooksTest, signals_are_noted) {
   std::raise(SIGTERM);
   EXPECT_STREQ(StopSignals::received(), "SIGTERM");
   EXPECT_EQ(StopSignals::exit_code(), 75);
+}
+
+TEST_F(HooksTest, a_notice_that_the_device_goes_away_stops_work_under_way) {
+  {
+    const StopSignals signals;
+    runtime::note_preemption();
+    EXPECT_STREQ(StopSignals::received(), "the worker's end");
+    const StopSignals inner;
+    EXPECT_EQ(StopSignals::exit_code(), 75);
+  }
+  EXPECT_EQ(StopSignals::exit_code(), 75) << "until other work begins";
+  const StopSignals later;
+  EXPECT_EQ(StopSignals::received(), nullptr);
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ StopSignals::StopSignals(const char* notice) {
   if (notice != nullptr) current_notice = notice;
   if (users++ > 0) return;
   received_signal = 0;
+  runtime::clear_preemption();  // of earlier work's device
   install_handlers();
 }
 

@@ -16,9 +16,9 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Returns the name of the last signal since the first object was made, or says that the device
-  // will be taken away (runtime/preemption.h); nullptr when none came. The name stays after all
-  // objects are gone.
+  // Returns the name of the last signal since the first object was made, or "the worker's end" if
+  // a notice came since then that the device goes away (runtime/preemption.h); nullptr if neither
+  // came. The name stays after all objects are gone.
   static const char* received();
   // Returns what a program exits with after work that ended early, so that whoever started it can
   // tell: 130 for SIGINT, as a shell expects of Ctrl-C; 75, "temporary failure" of sysexits.h, for
