@@ -231,7 +231,8 @@ std::shared_ptr<Graph> owner_of(Graph& graph) { return graph.root().weak_from_th
 
 namespace {
 
-// The outermost graph, with the functions around `graph`: those of a body that failed are nobody else's.
+// Returns the outermost graph. The pointer also keeps `graph` and the functions around it alive: if the body of one of
+// them has failed, nothing else owns it.
 std::shared_ptr<Graph> kept_graph(Graph& graph) {
   std::shared_ptr<Graph> root = owner_of(graph);
   if (root == nullptr || graph.outer() == nullptr) return root;

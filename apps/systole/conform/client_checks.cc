@@ -226,7 +226,8 @@ void check_memory_names(const Host& host) {
 
 void count_end(void* count) { ++*static_cast<int*>(count); }
 
-// User data of a memory: one value for each key, which is freed with the client.
+// A memory keeps one user value for each key; replacing a value, or destroying the client, frees
+// it.
 void check_memory_user_data(const Host& host) {
   if (host.minor_version() < 112) throw Absent{"PJRT_Memory_FunctionTable"};
   int first = 0;

@@ -31,8 +31,7 @@ Output attention(const Input& query, const Input& key, const Input& value,
 // program is compiled.
 Output causal_mask(const SizeInput& queries, const SizeInput& keys);
 
-// The size of an axis: a number, or an element of shape(x) where it is known only when the program
-// is compiled.
+// Returns the size of an axis of x: a number if the graph knows it, else an element of shape(x).
 SizeInput size_along(const Output& x, int axis);
 
 }  // namespace systole

@@ -385,7 +385,8 @@ void add_operations_of(const Instruction& x, Cost& cost) {
 // Fewer features are tiled otherwise.
 constexpr int64_t kTiledFeatures = 8;
 
-// The axes of an operand or result of a convolution that are not positions.
+// Notes that arrays of this shape are tiled along `one` and `other`, the axes of an operand or
+// result of a convolution that are not spatial: batch and features.
 void add_tiled_axes(const TensorType& type, int64_t one, int64_t other,
                     std::map<std::vector<int64_t>, std::pair<int, int>>& tiled) {
   const auto a = static_cast<int>(one);

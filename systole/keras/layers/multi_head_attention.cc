@@ -263,7 +263,8 @@ class MultiHeadAttentionLayer : public LayerOf<MultiHeadAttentionLayer, MultiHea
       seen = both(seen, expand_dims(causal, 0));
     }
     if (!seen.valid()) return seen;
-    // The heads' axis, and others between the batch and the queries, stand before the last ones.
+    // Scores are [batch, heads, ..., queries, keys]: the mask gets axes of size 1 where it lacks
+    // the heads and what lies between them and the queries.
     const int rank = t.query.shape().rank() + 1;
     const auto axes = static_cast<int>(attention_axes(rank).size());
     const int scores_rank = rank - 1 + axes;

@@ -48,7 +48,8 @@ bool starts_neutral(const Instruction& reduce, Opcode opcode) {
          hlo::is_splat(start, std::numeric_limits<float>::lowest());
 }
 
-// Whether a step with two operands gets the scores from this one, rather than a bias or a factor.
+// Returns whether `value`, one of two operands of a step, may hold the scores: it is computed by a
+// product or by a step that scores take. A bias or a factor is not.
 bool leads_to_product(const Value& value) {
   const Instruction* x = value.def;
   while (x->is(Opcode::reshape)) x = x->operand(0).def;

@@ -17,7 +17,7 @@ void release_compile_memory();
 class OnceASecond {
  public:
   using Clock = std::chrono::steady_clock;
-  // Returns whether it has not returned true within the last second.
+  // Returns true at most once a second, also when several threads call it.
   bool is_due(Clock::time_point now = Clock::now());
 
  private:

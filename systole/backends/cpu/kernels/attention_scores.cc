@@ -167,7 +167,8 @@ bool AttentionScores::skipped_weigh_nothing(const ScoreBlock& block) const {
                      [&](float greatest) { return number - greatest <= kNoWeight; });
 }
 
-// The score of a skipped key is the number of the last step, for all queries.
+// Writes the scores of the keys outside `keys`. They are masked for all queries of the block, so
+// that each is the number which the last step, the mask, puts in place of a hidden score.
 void AttentionScores::add_skipped(const ScoreBlock& block, Section keys) const {
   const float number = a_.steps.back().number;
   for (int64_t i = 0; i < block.queries.size(); ++i) {

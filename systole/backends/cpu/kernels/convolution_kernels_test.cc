@@ -21,7 +21,8 @@ using testing::Operands;
 using testing::problem_of;
 using Form = ConvolutionProblem::Form;
 
-void expect_plain_loops(const Kernel& kernel, const DirectLayer& layer) {
+void expect_plain_loops(const std::unique_ptr<Kernel>& kernel, const DirectLayer& layer) {
+  ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
   Operands want(layer);
   testing::convolve(layer, want);
   for (const int threads : {1, 3}) {
@@ -31,7 +32,7 @@ void expect_plain_loops(const Kernel& kernel, const DirectLayer& layer) {
     ThreadPool pool(threads);
     RunContext context;
     context.pool = threads == 1 ? nullptr : &pool;
-    for (int i = 0; i < 2; ++i) kernel.run(buffers, context);
+    for (int i = 0; i < 2; ++i) kernel->run(buffers, context);
     const auto result = got.in_order(layer.form)[2]->data<float>();
     EXPECT_TRUE(std::ranges::equal(result, want.in_order(layer.form)[2]->data<float>()))
         << layer.window << " " << layer.in << " " << threads;
@@ -48,11 +49,8 @@ constexpr DirectLayer kDirectLayers[] = {
 
 TEST(DirectConvolution, IsThePlainLoops) {
   if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
-  for (const DirectLayer& layer : kDirectLayers) {
-    const auto kernel = make_direct_convolution_kernel(problem_of(layer));
-    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
-    expect_plain_loops(*kernel, layer);
-  }
+  for (const DirectLayer& layer : kDirectLayers)
+    expect_plain_loops(make_direct_convolution_kernel(problem_of(layer)), layer);
 }
 
 constexpr DirectLayer kOtherLayers[] = {
@@ -73,9 +71,7 @@ constexpr DirectLayer kOtherLayers[] = {
 TEST(ConvolutionKernel, IsThePlainLoops) {
   for (const DirectLayer& layer : kOtherLayers) {
     EXPECT_EQ(make_direct_convolution_kernel(problem_of(layer)), nullptr);
-    const auto kernel = make_convolution_kernel(problem_of(layer), false, 3);
-    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
-    expect_plain_loops(*kernel, layer);
+    expect_plain_loops(make_convolution_kernel(problem_of(layer), false, 3), layer);
   }
 }
 
@@ -91,11 +87,8 @@ constexpr DirectLayer kKeptLayers[] = {
 };
 
 TEST(ConvolutionKernel, IsThePlainLoopsByAKernelThatStays) {
-  for (const DirectLayer& layer : kKeptLayers) {
-    const auto kernel = make_convolution_kernel(problem_of(layer), true, 3);
-    ASSERT_NE(kernel, nullptr) << layer.window << " " << layer.in;
-    expect_plain_loops(*kernel, layer);
-  }
+  for (const DirectLayer& layer : kKeptLayers)
+    expect_plain_loops(make_convolution_kernel(problem_of(layer), true, 3), layer);
 }
 
 // A bias, a residual, a limit.
@@ -150,9 +143,7 @@ constexpr DirectLayer kWinogradLayers[] = {
 TEST(Winograd, IsThePlainLoops) {
   if (!host_has_avx512()) GTEST_SKIP() << "this host has no AVX-512";
   for (const DirectLayer& layer : kWinogradLayers) {
-    const auto kernel = make_winograd_kernel(problem_of(layer), false, 3);
-    ASSERT_NE(kernel, nullptr) << layer.in;
-    expect_plain_loops(*kernel, layer);
+    expect_plain_loops(make_winograd_kernel(problem_of(layer), false, 3), layer);
   }
 }
 
@@ -251,9 +242,7 @@ TEST(ConvolutionParts, MakeUpTheWhole) {
     for (const Form form : kForms) {
       layer.form = form;
       for (const int threads : {1, 2, 8}) {
-        const auto kernel = make_convolution_kernel(problem_of(layer), false, threads);
-        ASSERT_NE(kernel, nullptr);
-        expect_plain_loops(*kernel, layer);
+        expect_plain_loops(make_convolution_kernel(problem_of(layer), false, threads), layer);
       }
     }
   }

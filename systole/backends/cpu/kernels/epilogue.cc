@@ -124,32 +124,46 @@ __attribute__((target("avx512f"))) inline void apply_code(EpilogueStep::Code cod
   }
 }
 
-// The steps for one vector of columns.
-struct ColumnSteps {
-  std::span<const EpilogueStep> steps;
-  const __m512* fixed;           // of each step
-  const float* const* elements;  // of each step that reads an array, at the first row
+// One vector of columns of a block: where its rows are read and where they are written.
+struct ColumnRows {
   const float* from;
   int64_t from_step;
   float* to;
   int64_t row_step;
   __mmask16 mask;
+
+  template <int kRows>
+  __attribute__((target("avx512f"))) void load(int64_t first, __m512* x) const {
+    const float* const rows = from + first * from_step;
+#pragma GCC unroll 14
+    for (int i = 0; i < kRows; ++i) x[i] = _mm512_maskz_loadu_ps(mask, rows + i * from_step);
+  }
+  template <int kRows>
+  __attribute__((target("avx512f"))) void store(int64_t first, const __m512* x) const {
+    float* const rows = to + first * row_step;
+#pragma GCC unroll 14
+    for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(rows + i * row_step, mask, x[i]);
+  }
+};
+
+// The steps for one vector of columns.
+struct ColumnSteps {
+  std::span<const EpilogueStep> steps;
+  const __m512* fixed;           // of each step
+  const float* const* elements;  // of each step that reads an array, at the first row
+  ColumnRows rows;
 };
 
 template <int kRows>
 __attribute__((target("avx512f"))) void complete_rows(const ColumnSteps& c, int64_t first) {
-  const float* const from = c.from + first * c.from_step;
-  float* const to = c.to + first * c.row_step;
+  const int64_t step = c.rows.row_step;
   __m512 x[kRows];
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) x[i] = _mm512_maskz_loadu_ps(c.mask, from + i * c.from_step);
+  c.rows.load<kRows>(first, x);
   for (size_t k = 0; k < c.steps.size(); ++k) {
-    const float* const rows =
-        c.elements[k] == nullptr ? nullptr : c.elements[k] + first * c.row_step;
-    apply_code<kRows>(c.steps[k].code, x, {c.fixed[k], rows, c.row_step, c.mask});
+    const float* const rows = c.elements[k] == nullptr ? nullptr : c.elements[k] + first * step;
+    apply_code<kRows>(c.steps[k].code, x, {c.fixed[k], rows, step, c.rows.mask});
   }
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(to + i * c.row_step, c.mask, x[i]);
+  c.rows.store<kRows>(first, x);
 }
 
 // The steps of a simple epilogue for one vector of columns.
@@ -157,20 +171,15 @@ struct SimpleSteps {
   bool scales, shifts, limits_low, limits_high;
   __m512 scale, shift, low, high;
   const float* elements;  // at the first row; null: none
-  const float* from;
-  int64_t from_step;
-  float* to;
-  int64_t row_step;
-  __mmask16 mask;
+  ColumnRows rows;
 };
 
 template <int kRows>
 __attribute__((target("avx512f"))) void complete_simple(const SimpleSteps& s, int64_t first) {
-  const float* const from = s.from + first * s.from_step;
-  float* const to = s.to + first * s.row_step;
+  const int64_t step = s.rows.row_step;
+  const __mmask16 mask = s.rows.mask;
   __m512 x[kRows];
-#pragma GCC unroll 14
-  for (int i = 0; i < kRows; ++i) x[i] = _mm512_maskz_loadu_ps(s.mask, from + i * s.from_step);
+  s.rows.load<kRows>(first, x);
   if (s.scales) {
 #pragma GCC unroll 14
     for (int i = 0; i < kRows; ++i) x[i] = _mm512_fmadd_ps(x[i], s.scale, s.shift);
@@ -179,15 +188,13 @@ __attribute__((target("avx512f"))) void complete_simple(const SimpleSteps& s, in
     for (int i = 0; i < kRows; ++i) x[i] = _mm512_add_ps(x[i], s.shift);
   }
   if (s.elements != nullptr) {
-    const StepOperand y{{}, s.elements + first * s.row_step, s.row_step, s.mask};
+    const StepOperand y{{}, s.elements + first * step, step, mask};
     apply_to_rows<EpilogueStep::Code::add, kRows>(x, y);
   }
-  if (s.limits_low)
-    apply_to_rows<EpilogueStep::Code::maximum, kRows>(x, {s.low, nullptr, 0, s.mask});
+  if (s.limits_low) apply_to_rows<EpilogueStep::Code::maximum, kRows>(x, {s.low, nullptr, 0, mask});
   if (s.limits_high)
-    apply_to_rows<EpilogueStep::Code::minimum, kRows>(x, {s.high, nullptr, 0, s.mask});
-#pragma GCC unroll 14
-  for (int i = 0; i < kRows; ++i) _mm512_mask_storeu_ps(to + i * s.row_step, s.mask, x[i]);
+    apply_to_rows<EpilogueStep::Code::minimum, kRows>(x, {s.high, nullptr, 0, mask});
+  s.rows.store<kRows>(first, x);
 }
 
 using CompleteSimple = void (*)(const SimpleSteps&, int64_t);
@@ -202,15 +209,15 @@ constexpr std::array<CompleteSimple, sizeof...(kCounts)> simple_functions(
 constexpr auto kCompleteSimple =
     simple_functions(std::make_integer_sequence<int, static_cast<int>(kPanelRows)>());
 
-const float* sums_of(const BoundEpilogue::Block& block) {
-  return block.sums == nullptr ? block.elements : block.sums;
-}
-int64_t sums_step_of(const BoundEpilogue::Block& block) {
-  return block.sums == nullptr ? block.row_step : block.sums_step;
-}
-
-__attribute__((target("avx512f"))) __mmask16 mask_of(int64_t columns) {
-  return static_cast<__mmask16>((1U << std::min<int64_t>(columns, kEpilogueLanes)) - 1);
+// The columns of a block from `at` on.
+ColumnRows rows_of(const BoundEpilogue::Block& block, int64_t at) {
+  const int64_t lanes = std::min<int64_t>(block.columns - at, kEpilogueLanes);
+  const bool in_place = block.sums == nullptr;
+  return {.from = (in_place ? block.elements : block.sums) + at,
+          .from_step = in_place ? block.row_step : block.sums_step,
+          .to = block.elements + at,
+          .row_step = block.row_step,
+          .mask = static_cast<__mmask16>((1U << lanes) - 1)};
 }
 
 }  // namespace
@@ -246,16 +253,12 @@ __attribute__((target("avx512f"))) void BoundEpilogue::apply_simple(const Block&
                   .low = _mm512_set1_ps(simple_.low == nullptr ? 0 : simple_.low->scalar),
                   .high = _mm512_set1_ps(simple_.high == nullptr ? 0 : simple_.high->scalar),
                   .elements = nullptr,
-                  .from = sums_of(block) + at,
-                  .from_step = sums_step_of(block),
-                  .to = block.elements + at,
-                  .row_step = block.row_step,
-                  .mask = mask_of(block.columns - at)};
+                  .rows = rows_of(block, at)};
     if (simple_.elements != nullptr) s.elements = simple_.elements + block.offset + at;
     for (size_t i = 0; i < simple_.affine; ++i) {
       const __m512 y = steps_[i].operand == EpilogueStep::Operand::scalar
                            ? _mm512_set1_ps(steps_[i].scalar)
-                           : _mm512_maskz_loadu_ps(s.mask, operands_[i] + block.column + at);
+                           : _mm512_maskz_loadu_ps(s.rows.mask, operands_[i] + block.column + at);
       if (steps_[i].code == Code::multiply) {
         s.scale = _mm512_mul_ps(s.scale, y);
         s.shift = _mm512_mul_ps(s.shift, y);
@@ -279,24 +282,17 @@ __attribute__((target("avx512f"))) void BoundEpilogue::apply_simple(const Block&
 __attribute__((target("avx512f"))) void BoundEpilogue::apply_steps(const Block& block) const {
   using Operand = EpilogueStep::Operand;
   for (int64_t at = 0; at < block.columns; at += kEpilogueLanes) {
-    const __mmask16 mask = mask_of(block.columns - at);
+    const ColumnRows rows = rows_of(block, at);
     __m512 fixed[kMaxEpilogueSteps];  // scalars, and the columns' numbers
     const float* elements[kMaxEpilogueSteps];
     for (size_t i = 0; i < steps_.size(); ++i) {
       const EpilogueStep& step = steps_[i];
       elements[i] = step.operand == Operand::elements ? operands_[i] + block.offset + at : nullptr;
       fixed[i] = step.operand == Operand::columns
-                     ? _mm512_maskz_loadu_ps(mask, operands_[i] + block.column + at)
+                     ? _mm512_maskz_loadu_ps(rows.mask, operands_[i] + block.column + at)
                      : _mm512_set1_ps(step.scalar);
     }
-    const ColumnSteps c{steps_,
-                        fixed,
-                        elements,
-                        sums_of(block) + at,
-                        sums_step_of(block),
-                        block.elements + at,
-                        block.row_step,
-                        mask};
+    const ColumnSteps c{steps_, fixed, elements, rows};
     int64_t row = 0;
     for (; row + kRowsTogether <= block.rows; row += kRowsTogether)
       complete_rows<kRowsTogether>(c, row);

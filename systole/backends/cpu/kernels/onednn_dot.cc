@@ -322,7 +322,8 @@ std::unique_ptr<Kernel> panel_kernel(const MatrixProduct& p, bool rhs_stays, int
                                true, num_threads, std::move(epilogue));
 }
 
-// nullopt for types that oneDNN does not have, and for axes that are no batch of matrices.
+// Returns nullopt if oneDNN does not support the element types, or if the axes cannot be viewed as
+// a batch of matrices.
 std::optional<MatrixProduct> matrix_product(const Instruction& dot) {
   if (!dot_supported(dot.operand(0).dtype(), dot.operand(1).dtype(), dot.dtype()))
     return std::nullopt;

@@ -24,7 +24,8 @@ __mmask16 lanes_below(int64_t at, int64_t count) {
   return static_cast<__mmask16>((1U << std::min(count - at, kVectorFloats)) - 1);
 }
 
-// Replaces every vector x of scores by f(x, its position, its lanes).
+// Replaces each vector x of up to 16 scores by f(x, position of its first score, mask of its
+// lanes).
 template <class F>
 SYSTOLE_VECTORS inline void each_vector(float* scores, int64_t count, const F& f) {
   int64_t at = 0;

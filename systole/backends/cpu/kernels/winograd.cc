@@ -102,7 +102,8 @@ using SquarePixels = std::array<float*, kSide * kSide>;  // null: outside of the
 
 #define SYSTOLE_AVX512 __attribute__((target("avx512f")))
 
-// One axis of B' d B, of G g G' and of A' m A, where y[j] has the points of that axis.
+// Multiplies four pixels along one axis by B', in place: half of B' d B, the transform of an input
+// tile d.
 SYSTOLE_AVX512 inline void transform_pixels(__m512& a, __m512& b, __m512& c, __m512& d) {
   const __m512 first = _mm512_sub_ps(a, c);
   const __m512 second = _mm512_add_ps(b, c);
@@ -113,6 +114,7 @@ SYSTOLE_AVX512 inline void transform_pixels(__m512& a, __m512& b, __m512& c, __m
   c = third;
 }
 
+// Writes G g along one axis: the transform of three weights g, four points `step` vectors apart.
 SYSTOLE_AVX512 inline void transform_weights(__m512 a, __m512 b, __m512 c, __m512* to,
                                              int64_t step) {
   const __m512 half = _mm512_set1_ps(0.5F);

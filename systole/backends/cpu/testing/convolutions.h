@@ -18,7 +18,8 @@ struct DirectLayer {
   int64_t batch, in, height, width, out, window, stride, low, rows, columns;
 };
 
-// Describes images with the axes batch, features, rows and columns, channels last.
+// Returns the descriptor of dense images: logical axes [batch, features, rows, columns], in memory
+// [batch, rows, columns, features].
 inline dnnl::memory::desc images(dnnl::memory::data_type type, int64_t batch, int64_t features,
                                  int64_t rows, int64_t columns) {
   return {{batch, features, rows, columns},
