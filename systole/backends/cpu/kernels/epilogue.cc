@@ -233,7 +233,7 @@ __attribute__((target("prfchw"))) void BoundEpilogue::prefetch(const Block& bloc
   }
   float* row = block.elements;
   for (int64_t r = 0; r < block.rows; ++r, row += block.row_step) {
-    for (int64_t at = 0; at < block.columns; at += kEpilogueLanes) _m_prefetchw(row + at);
+    for (int64_t at = 0; at < block.columns; at += kEpilogueLanes) __builtin_prefetch(row + at, 1);
   }
 }
 

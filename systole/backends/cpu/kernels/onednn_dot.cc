@@ -61,9 +61,9 @@ bool dot_supported(DType lhs, DType rhs, DType result) {
 
 // A product of matrices, [batch..., rows, depth] by [batch..., depth, columns].
 struct MatrixProduct {
-  MatrixProduct(dnnl::memory::desc lhs_layout, dnnl::memory::desc rhs_layout,
-                dnnl::memory::desc result_layout)
-      : lhs(std::move(lhs_layout)), rhs(std::move(rhs_layout)), result(std::move(result_layout)) {
+  MatrixProduct(const dnnl::memory::desc& lhs_layout, const dnnl::memory::desc& rhs_layout,
+                const dnnl::memory::desc& result_layout)
+      : lhs(lhs_layout), rhs(rhs_layout), result(result_layout) {
     const dnnl::memory::dims sizes = sizes_of(result);
     row_axis = sizes.size() - 2;
     batch_axis = static_cast<size_t>(std::ranges::max_element(sizes.begin(), sizes.end() - 2) -
